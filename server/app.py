@@ -7,24 +7,24 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from hayhooks.server.app import create_app as create_hayhooks
 from hayhooks.server.exceptions import PipelineModeError
 from hayhooks.server.logger import formatter, log
-from hayhooks.server.pipelines import models
 from hayhooks.server.pipelines.registry import registry
 from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
 from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.settings import settings as hayhooks_settings
-from pydantic import ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict
 from starlette.middleware import Middleware
 
 from prefrag.components.audit_log import check_audit_log
@@ -71,7 +71,6 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
-    _refuse_unknown_fields()
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
@@ -80,7 +79,8 @@ def create_app() -> FastAPI:
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # The innermost middleware, so that refusals still carry the CORS headers and the request id.
+    # The innermost middleware, so that refusals still carry the CORS headers and the request id; `add_middleware` would
+    # put each around those of Hayhooks.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -94,6 +94,8 @@ def create_app() -> FastAPI:
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
+    # Of the pipelines that are deployed, now and later.
+    app.router.route_class = StrictRoute
     _describe_open_routes_only(app)
     mcp_sessions = _add_mcp(app)
     hayhooks_lifespan = app.router.lifespan_context
@@ -189,13 +191,24 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
     hayhooks_settings.monitoring_enabled = False
 
 
-def _refuse_unknown_fields() -> None:
-    """Make the request models that Hayhooks builds refuse unknown fields.
+class StrictRoute(APIRoute):
+    """A route that refuses the fields which the model of its request does not have.
 
     A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
-    the web. Hayhooks has no setting for it.
+    the web. Hayhooks makes those models and has no setting for it.
     """
-    models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
+        took = signature(endpoint)
+        parameters = [each.replace(annotation=_forbid_extra(each.annotation)) for each in took.parameters.values()]
+        endpoint.__signature__ = took.replace(parameters=parameters)  # type: ignore[attr-defined]
+        super().__init__(path, endpoint, **options)
+
+
+def _forbid_extra(kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return type(kind.__name__, (kind,), {"model_config": ConfigDict(extra="forbid"), "__module__": kind.__module__})
+    return kind
 
 
 def _configure_log() -> None:
@@ -258,6 +271,7 @@ def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
+    """Leave what is closed out of the schema, in the way in which FastAPI has it extended."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -289,6 +289,17 @@ class TestServing:
 
         assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][0]["text"]
 
+    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
+    def test_an_audit_log_is_named_and_tried(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
+    ):
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
+
+        _, found = examined()
+
+        assert found["audit log"][0]["status"] == status
+        assert str(tmp_path) in found["audit log"][0]["text"]
+
 
 class TestElasticsearch:
     def test_one_that_is_down_is_a_problem_of_its_pipeline(self, monkeypatch: pytest.MonkeyPatch):
@@ -327,14 +338,3 @@ def test_for_people_a_problem_has_its_status_in_words_and_the_code():
 
 def test_scripts_learn_whether_it_works(script_pipeline: Callable[..., None], demo: None):
     assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
-
-    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
-    def test_an_audit_log_is_named_and_tried(
-        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
-    ):
-        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
-
-        _, found = examined()
-
-        assert found["audit log"][0]["status"] == status
-        assert str(tmp_path) in found["audit log"][0]["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
 
 DOCUMENTED = [*GUIDES, *sorted((CHECKOUT / "examples").rglob("*.md")), CHECKOUT / "hayhooks" / "README.md"]
 _OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+@cache
+def command_line() -> Any:
+    """The command `prefrag`, which takes a while to be made."""
+    return typer.main.get_command(app)
 
 
 def commands(text: str) -> Iterator[list[str]]:
@@ -53,7 +60,7 @@ def problem(words: list[str]) -> str | None:
 
 
 def _problem_of_prefrag(arguments: list[str]) -> str | None:
-    command: Any = typer.main.get_command(app)
+    command = command_line()
     while arguments and hasattr(command, "commands"):
         # Between backticks a command may stand without its subcommand.
         if arguments[0].startswith("-") or arguments[0] == "...":
@@ -77,7 +84,7 @@ def test_each_command_exists(file: Path):
 @pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
 def test_each_option_between_backticks_is_one_of_a_command(file: Path):
     known = {o for code in (CHECKOUT / "benchmarks").glob("*.py") for o in _OPTION.findall(code.read_text())}
-    waiting: list[Any] = [typer.main.get_command(app)]
+    waiting = [command_line()]
     while waiting:
         command = waiting.pop()
         known |= {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}

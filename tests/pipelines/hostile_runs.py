@@ -68,6 +68,8 @@ class Delivery:
 class Reader:
     """Reply from a script, which may have each reply begin with all passages of the prompt.
 
+    A reply `to` a text is given wherever the prompt holds it: calls in threads come in any order.
+
     :param name: The name of the script.
     """
 
@@ -90,7 +92,8 @@ class Reader:
         arguments = [str(call.arguments) for message in messages for call in message.tool_calls]
         calls.append("\n".join([prompt, *arguments]))
         script = _scripts[self.name]
-        reply = script[min(len(calls), len(script)) - 1]
+        asked = [reply for reply in script if "to" in reply and reply["to"] in prompt]
+        reply = asked[0] if asked else script[min(len(calls), len(script)) - 1]
         text = (reply.get("text") or "").replace("QUOTED", _quote(prompt))
         called = [ToolCall(name, arguments, id="x") for name, arguments in reply.get("calls", [])]
         return {"replies": [ChatMessage.from_assistant(put_codes(text, prompt) or None, tool_calls=called)]}
@@ -128,7 +131,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) 
         return reached
     expected, harmless = _expect(way, source, model, len(passages))
     reached |= {name for name, value in _outcome(result).items() if value != expected[name]}
-    if model == "behaves" and ([*map(_skeleton, prompts)] != harmless or _find_faults(prompts)):
+    if model == "behaves" and (sorted(map(_skeleton, prompts)) != harmless or _find_faults(prompts)):
         reached.add("prompt")
     return reached
 
@@ -138,7 +141,7 @@ def _expect(way: str, source: str, model: str, number: int) -> tuple[dict[str, A
     harmless = [Passage(f"{HARMLESS.text} {each}", HARMLESS.title) for each in range(number)]
     result, prompts = _run(way, source, model, harmless)
     assert len(result["documents"]) == number + 1, result["errors"]
-    return _outcome(result), [*map(_skeleton, prompts)]
+    return _outcome(result), sorted(map(_skeleton, prompts))
 
 
 def _run(way: str, source: str, model: str, passages: Sequence[Passage]) -> tuple[dict[str, Any], list[str]]:
@@ -198,11 +201,10 @@ def _write_scripts(
     if name == "dr_rag_qdc":
         replies = [{"text": f"Final Answer: {known}" if model == "quotes" else known}]
     if name == "self_rag":
-        # The first passage is alpha; the others are those that are delivered.
         good = {"relevance": "relevant", "answer": known.removesuffix(" [[1]]"), "support": "fully", "usefulness": 5}
         poor = {"relevance": "irrelevant", "answer": "1912", "support": "none", "usefulness": 1}
-        order = (poor, good) if model == "believes" else (good, poor)
-        replies = [{"text": json.dumps(values)} for values in order]
+        of_alpha, of_others = (poor, good) if model == "believes" else (good, poor)
+        replies = [{"text": json.dumps(of_alpha), "to": ALPHA.content}, {"text": json.dumps(of_others), "to": ""}]
     review = {"effectiveness": "a", "completeness": "b", "correctness": "c"}
     doubts = (True,) if model == "believes" else (False, True)
     scripts = {

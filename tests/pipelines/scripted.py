@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from prefrag.pipelines import load
-from prefrag.pipelines.blocks import blocks, class_of
-from prefrag.pipelines.loading import YAML_PIPELINES, read_block
+from prefrag.components.parts import walk_parts
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of, rewrite
+from prefrag.pipelines.loading import YAML_PIPELINES, build, read_block
 from prefrag.pipelines.replacing import replace_parts
 
 MODEL_JUDGE = "prefrag.components.judge.model_judge.ModelJudge"
@@ -69,14 +72,75 @@ def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
 
 def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
     """Load a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
-    return load(pipeline, script(*replies, pipeline=pipeline, **settings))
+    block = scripted_block(*replies, pipeline=pipeline, **settings)
+    return lent.lend(block, pipeline) if lent else build(block, pipeline)
 
 
 def scripted_block(*replies: str, pipeline: str = "prefrag", **settings: Any) -> dict[str, Any]:
     """Give a shipped pipeline that replies from a script, before it is built; see :func:`script`."""
-    return replace_parts(
-        read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings)
-    )
+    shipped = read_block(YAML_PIPELINES / f"{pipeline}.yaml")
+    return replace_parts(shipped, _parts(shipped["components"], *replies, **settings))
+
+
+class Lent:
+    """Pipelines that go from test to test, because building one takes longer than asking it.
+
+    What distinguishes two scripts is put into the fakes of a pipeline that is built already. A test never has the same
+    one twice, and one that it changes is not lent again.
+    """
+
+    def __init__(self) -> None:
+        self.free: dict[str, list[Any]] = {}
+        self.taken: list[tuple[str, Any, list[set[str]]]] = []
+
+    def lend(self, block: dict[str, Any], name: str) -> Any:
+        scripts: dict[str, dict[str, Any]] = {}
+
+        def take_script(part: dict[str, Any]) -> dict[str, Any]:
+            parameters = parameters_of(part)
+            if not part["type"].startswith("tests.") or not _SCRIPTED & parameters.keys():
+                return part
+            fake = f"{class_of(part)} {parameters.get('name')}"
+            script = {key: value for key, value in parameters.items() if key in _SCRIPTED}
+            if scripts.setdefault(fake, script) != script:
+                return part
+            return {"type": part["type"], "fake": fake, **{k: v for k, v in parameters.items() if k not in _SCRIPTED}}
+
+        bare = rewrite(block, take_script)
+        surroundings = {key: value for key, value in os.environ.items() if key.startswith("PREFRAG_")}
+        has_data = Path(surroundings.pop("PREFRAG_DATA_DIR")).exists()
+        key = json.dumps([name, bare, surroundings, has_data], sort_keys=True, default=str)
+        free = self.free.setdefault(key, [])
+        pipeline = free.pop() if free and not has_data else build(block, name)
+        for part in _changeable(pipeline):
+            for attribute, value in scripts.get(f"{type(part).__name__} {getattr(part, 'name', None)}", {}).items():
+                setattr(part, attribute, value)
+        self.taken.append((key, pipeline, _attributes(pipeline)))
+        return pipeline
+
+    def take_back(self) -> None:
+        for key, pipeline, before in self.taken:
+            if _attributes(pipeline) == before:
+                self.free[key].append(pipeline)
+        self.taken.clear()
+
+
+# What a fake does, beside its name; see `tests/fakes.py`.
+_SCRIPTED = {"script", "documents", "error", "together_with"}
+# Set for the tests of this folder alone: others deploy and change what they load.
+lent: Lent | None = None
+
+
+def _changeable(pipeline: Any) -> list[Any]:
+    """List the components, and the fakes in them."""
+    if not hasattr(pipeline, "changeable"):
+        fakes = [part for _, part in walk_parts(pipeline) if type(part).__module__.startswith("tests.")]
+        pipeline.changeable = [*(part for _, part in pipeline.walk()), *fakes]
+    return list(pipeline.changeable)
+
+
+def _attributes(pipeline: Any) -> list[set[str]]:
+    return [{*pipeline.graph.nodes}, *({n for n in vars(part) if n[0] != "_"} for part in _changeable(pipeline))]
 
 
 def scripted_yaml(*replies: str, **settings: Any) -> str:
@@ -89,10 +153,20 @@ def write_yaml(block: dict[str, Any]) -> str:
     return yaml.dump(block, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
 
 
-def script(
+def script(*replies: str, pipeline: str = "prefrag", **settings: Any) -> dict[str, Any]:
+    """Write the scripts that replace the model and the sources, for `load`.
+
+    :param replies: The replies of the reasoner's model, in order.
+    :param pipeline: The shipped pipeline.
+    :param settings: Those of :func:`_parts`.
+    """
+    return _parts(read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"], *replies, **settings)
+
+
+def _parts(
+    components: dict[str, Any],
     *replies: str,
     verdicts: tuple[str, ...] = (),
-    pipeline: str = "prefrag",
     documents: dict[str, dict[str, str]] | None = None,
     errors: dict[str, str] | None = None,
     replace: dict[str, Any] | None = None,
@@ -100,11 +174,11 @@ def script(
     together: bool = False,
     readings: list[list[tuple[str, float]]] | None = None,
 ) -> dict[str, Any]:
-    """Write the scripts that replace the model and the sources, for `load`.
+    """Write the scripts that replace the model and the sources.
 
+    :param components: The components of the shipped pipeline.
     :param replies: The replies of the reasoner's model, in order.
     :param verdicts: The replies of the judge's model; without them trees keep everything.
-    :param pipeline: The shipped pipeline.
     :param documents: The documents of each source.
     :param errors: The errors of the sources that fail, by name.
     :param replace: Further parts to replace.
@@ -113,7 +187,6 @@ def script(
     :param readings: What the reader finds in the place of a model, see :class:`tests.fakes.ScriptedReader`.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
-    components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
     if readings is not None:
         parts = {"ExtractiveReader": reader(readings)}

@@ -48,6 +48,8 @@ def test_prefrag_is_undeployed_and_deployed_again(client: TestClient):
 
     assert client.post("/deploy_files", json={"name": "prefrag", "files": FILES}).status_code == 200
     assert answers(client)
+    misspelt = client.post("/prefrag/run", json={**QUESTION, "source": ["local"]})
+    assert (misspelt.status_code, misspelt.json()["detail"][0]["loc"]) == (422, ["body", "source"])
     assert client.get("/ready").status_code == 200
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -14,7 +16,7 @@ from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing.report import Skipped
 from prefrag.server import indexing_process
-from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files, main
 
 
 def write(folder: Path, **files: str) -> list[str]:
@@ -23,6 +25,43 @@ def write(folder: Path, **files: str) -> list[str]:
     return [str(folder / name.replace("_", ".")) for name in files]
 
 
+def reply_of(capsys: pytest.CaptureFixture[str], collection: str, files: list[str]) -> dict[str, Any]:
+    """What the process writes, which here is this one."""
+    with mock.patch.object(indexing_process, "_spare_the_server"):
+        main(collection, *files)
+    reply: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return reply
+
+
+def test_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    files = write(tmp_path, tower_md="# Towers\n\nAda built it.", photo_raw="x")
+
+    reply = reply_of(capsys, "fresh", files)
+
+    assert (reply["written"], reply["files"]) == (1, 1)
+    assert [each["path"] for each in reply["skipped"]] == [files[1]]
+
+
+def test_writes_why_it_failed_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    reply = reply_of(capsys, "not a name", write(tmp_path, tower_md="Ada."))
+
+    assert "cannot name an index" in reply["error"]
+    assert reply["status"] == 422
+
+
+def test_reads_what_the_process_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for reply, expected in (
+        ('{"error": "It is full.", "status": 507}', ("It is full.", 507)),
+        ("Segmentation fault", ("The indexing broke off.", 500)),
+    ):
+        process = mock.Mock(communicate=mock.Mock(return_value=(reply, "")))
+        monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(return_value=process))
+        with pytest.raises(IndexingFailed) as failed:
+            IndexingProcess().index("fresh", [])
+        assert (str(failed.value), failed.value.http_status) == expected
+
+
+@pytest.mark.slow
 def test_reports_as_it_does_in_this_process(tmp_path: Path):
     files = write(tmp_path, tower_md="# Towers\n\nAda built it.", photo_raw="x")
 
@@ -33,6 +72,7 @@ def test_reports_as_it_does_in_this_process(tmp_path: Path):
     assert TantivyDocumentStore(index="fresh").count_documents() == 1
 
 
+@pytest.mark.slow
 def test_a_failure_of_indexing_is_told_with_its_status(tmp_path: Path):
     with pytest.raises(IndexingFailed, match="cannot name an index") as failed:
         IndexingProcess().index("not a name", write(tmp_path, tower_md="Ada."))
