@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,45 +9,39 @@ from typing import Annotated, Any
 
 import typer
 
-from prefrag.components.errors import BadInput, Missing, PrefragError
+from prefrag.components.errors import BadInput, PrefragError
 
 # Everything heavy is imported where it is used, so that help comes at once.
 INTERRUPTED = 130
 
 
 def evaluate(
-    questions: Annotated[Path, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")],
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="For predictions.jsonl, metrics.json and config.json; resumed if begun.")
+        Path, typer.Option(metavar="DIR", help="For the predictions, metrics and settings; resumed if begun.")
     ],
+    questions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")
+    ] = None,
     pipeline: Annotated[
-        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
-    ] = "prefrag",
+        str | None, typer.Option(metavar="NAME|FILE.yaml", help="By its name, or a YAML file; by default prefrag.")
+    ] = None,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="The settings of the evaluation, as the folder of a run keeps them."),
+    ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            metavar="PATH=VALUE",
-            help="Change a setting of the pipeline, such as local.observed_last=true; repeat it. @NAME as the value "
-            "takes the part from another pipeline.",
+            metavar="NAME=VALUE",
+            help="One setting of the evaluation, such as seed=3, or one of the pipeline by its path, such as "
+            "local.observed_last=true, where @NAME takes the part from another pipeline; repeat it.",
         ),
     ] = None,
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The passages; by default the pipeline's own indexes.")
     ] = None,
     web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that replace the web.")] = None,
-    web: Annotated[str | None, typer.Option(metavar="ddgs", help="Search the real web.")] = None,
-    split: Annotated[
-        bool | None,
-        typer.Option(
-            "--split/--whole",
-            help="Divide the corpus between the sources by its field `source`, or give it to each as a whole; by "
-            "default split where a pipeline has a second source.",
-        ),
-    ] = None,
-    store: Annotated[
-        str | None, typer.Option(metavar="elasticsearch", help="Index the corpus there instead of the embedded index.")
-    ] = None,
     llm: Annotated[
         str | None,
         typer.Option(
@@ -60,126 +53,47 @@ def evaluate(
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FOLDER",
-            help="The Sentence Transformers model of a pipeline that searches by meaning, in place of its own.",
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions that run at the same time.")] = 4,
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
-    prompts: Annotated[
-        str, typer.Option(metavar="paper|product", help="The prompts of the papers, or those that users get.")
-    ] = "paper",
-    seed: Annotated[
-        int | None, typer.Option(help="The seed of the simulated reader and of the model's sampling.")
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Questions that run at the same time; by default 4.")
     ] = None,
-    judge_error: Annotated[
-        float, typer.Option(min=0, max=1, help="How often the simulated reader judges passages wrongly.")
-    ] = 0.0,
-    reflection_error: Annotated[
-        float, typer.Option(min=0, max=1, help="How often it judges its answer wrongly.")
-    ] = 0.0,
-    distraction: Annotated[
-        float, typer.Option(min=0, max=1, help="How likely one irrelevant passage spoils its answer.")
-    ] = 0.0,
-    answer_error: Annotated[
-        float, typer.Option(min=0, max=1, help="How often it answers wrongly although it was shown enough.")
-    ] = 0.0,
-    memory: Annotated[
-        float, typer.Option(min=0, max=1, help="How often it knows an answer without any passage.")
-    ] = 0.0,
-    source_choice: Annotated[
-        str,
-        typer.Option(
-            metavar="drawn|first|last",
-            help="The source that it names where the model names one: drawn at every step, or by their order.",
-        ),
-    ] = "drawn",
-    yes_no: Annotated[
-        str, typer.Option(metavar="one|half|all", help="The gold passages that it needs for yes or no.")
-    ] = "one",
-    queries: Annotated[
-        str,
-        typer.Option(
-            metavar="dataset|alike", help="Its queries: from what the dataset has, or one kind on all datasets."
-        ),
-    ] = "dataset",
-    web_sentences: Annotated[
-        int,
-        typer.Option(min=0, help="Sentences that a corpus in place of the web shows of each passage; 0 shows all."),
-    ] = 0,
-    web_junk: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of its results that have nothing to do with the question.")
-    ] = 0.0,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record all replies of models and all results of the web there.")
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Replay a recording instead of calls to the model and the web.")
-    ] = None,
-    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a question whose run breaks off.")] = 1,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
     ] = False,
-    deadline: Annotated[float, typer.Option(min=1, help="Seconds that an attempt at a question may take.")] = 600.0,
-    contents: Annotated[
-        bool, typer.Option("--contents/--no-contents", help="Keep the text of the documents in the predictions.")
-    ] = True,
-    prices: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="A table of prices; adds the cost to the metrics.")
+    format: Annotated[
+        str | None, typer.Option(help="The form of the question file, where it cannot be detected.")
     ] = None,
-    format: Annotated[str, typer.Option(help="The form of the question file, where it cannot be detected.")] = "auto",
 ) -> None:
-    """Run a pipeline on all questions of a benchmark and measure its answers; a second call continues the first."""
-    from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+    """Run a pipeline on all questions of a benchmark and measure its answers; a second call continues the first.
+
+    All settings, with their meaning, are in docs/evaluation.md.
+    """
+    from prefrag.evaluation.pipeline_under_test.experiment import Evaluation
     from prefrag.evaluation.runs.runner import run
+    from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
     from prefrag.pipelines import search_failures
 
-    table = None if prices is None else _read_prices(prices)
+    single, of_pipeline = split_changes(changes or ())
+    options = {
+        "questions": questions,
+        "pipeline": pipeline,
+        "corpus": corpus,
+        "web_corpus": web_corpus,
+        "llm": llm,
+        "model": model,
+        "top_k": top_k,
+        "limit": limit,
+        "concurrency": concurrency,
+        "format": format,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    kept = read_fields(Evaluation, experiment, single)
+    plan = make_settings(Evaluation, {**kept, **given, "changes": [*kept.get("changes", ()), *of_pipeline]})
+    if plan.questions is None:
+        raise BadInput("There is no question to run: name their file with --questions.")
     try:
-        experiment = Experiment(
-            changes=tuple(changes or ()),
-            corpus=corpus,
-            web_corpus=web_corpus,
-            web=web,
-            split=split,
-            store=None if store == "tantivy" else store,
-            llm=llm,
-            model=model,
-            embedder=embedder,
-            top_k=top_k,
-            prompts=prompts,
-            seed=seed,
-            judge_error=judge_error,
-            reflection_error=reflection_error,
-            distraction=distraction,
-            answer_error=answer_error,
-            memory=memory,
-            source_choice=source_choice,
-            yes_no=yes_no,
-            queries=queries,
-            web_sentences=web_sentences,
-            web_junk=web_junk,
-            record=record,
-            replay=replay,
-        )
-        ended = run(
-            pipeline,
-            questions,
-            experiment,
-            output=output,
-            format=format,
-            limit=limit,
-            concurrency=concurrency,
-            retries=retries,
-            retry_failed=retry_failed,
-            deadline=deadline,
-            contents=contents,
-            prices=table,
-        )
+        ended = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What is done is kept in {output}: the same command continues from there.", err=True)
         sys.stdout.flush()
@@ -208,18 +122,6 @@ def report(
     from prefrag.evaluation.report import write_report
 
     typer.echo(f"The report is {write_report(folders, output, reference)}")
-
-
-def _read_prices(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise Missing(f"There is no table of prices {path}.")
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadInput(f"The table of prices {path} is no JSON: {error}") from error
-    if not isinstance(table, dict):
-        raise BadInput(f"The table of prices {path} must be a JSON object, one entry a model.")
-    return table
 
 
 def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:

@@ -67,18 +67,9 @@ def pairs(
             metavar="bigbird|bigbird-large|longformer|minilm|NAME|FOLDER", help="Transformer: the pretrained encoder."
         ),
     ] = "bigbird",
-    negatives: Annotated[
-        Literal["mixed", "hard"],
-        typer.Option(
-            help="Transformer: documents that are not needed are retrieved ones (hard), or any (half of mixed)."
-        ),
-    ] = "mixed",
-    most: Annotated[int, typer.Option(min=2, help="Transformer: the most pairs of a dataset.")] = 2300,
-    epochs: Annotated[float, typer.Option(help="Transformer: how often each pair is seen.")] = 3.0,
-    rate: Annotated[float, typer.Option(help="Transformer: the highest learning rate; 2e-4 suits minilm.")] = 2e-5,
-    minutes: Annotated[float, typer.Option(help="Transformer: the most minutes.")] = 600,
-    document_tokens: Annotated[
-        int | None, typer.Option(help="Transformer: the most tokens of a document; by default whole documents.")
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Transformer: a further setting, see docs/training.md."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
 ) -> None:
@@ -90,10 +81,11 @@ def pairs(
         _train_trees_of_pairs(sets, output, label, seed)
         return
     _require_torch()
+    from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.pair_classifier.transformer import TransformerSettings, train_transformer
 
-    settings = TransformerSettings(
-        base, negatives, most, epochs, rate, minutes, document_tokens=document_tokens, seed=seed
+    settings = make_settings(
+        TransformerSettings, {**read_fields(TransformerSettings, None, changes or ()), "base": base, "seed": seed}
     )
     trained = train_transformer(sets, output, settings, on_progress=lambda line: typer.echo(line, err=True))
     for name, one in trained.counts.items():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
+
+from prefrag.components.errors import BadInput, Missing
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,21 @@ class Prices:
             "per_question": (llm + search) / len(results),
             "unpriced": unpriced + sorted(set(queries) - set(self.search)),
         }
+
+
+def read_prices(prices: Path | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read a table of prices from its file."""
+    if isinstance(prices, Mapping):
+        return prices
+    if not prices.is_file():
+        raise Missing(f"There is no table of prices {prices}.")
+    try:
+        table = json.loads(prices.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadInput(f"The table of prices {prices} is no JSON: {error}") from error
+    if not isinstance(table, dict):
+        raise BadInput(f"The table of prices {prices} must be a JSON object, one entry a model.")
+    return table
 
 
 def _model_price(name: str, entry: Any) -> ModelPrice:

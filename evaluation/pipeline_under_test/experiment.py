@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from prefrag.components.state.state import Prompts
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
-from prefrag.evaluation.simulated_reader.policy import Policy
+from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
 SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(PolicySettings):
     """The parts of a pipeline that an evaluation replaces; the others stay as they are.
+
+    The policy of the simulated reader is set here as well.
 
     :param changes: Settings of the pipeline that are changed, see :func:`read_pipeline`.
     :param corpus: The passages; without it the pipeline searches the indexes that it names.
@@ -35,15 +37,6 @@ class Experiment:
     :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
     :param seed: The seed of the simulated reader and of the junk of the web, and of the sampling of models that accept
         one.
-    :param judge_error: How often the simulated reader judges passages wrongly, 0 to 1.
-    :param reflection_error: How often it judges its answer wrongly, 0 to 1.
-    :param distraction: How likely one irrelevant passage spoils its answer, 0 to 1.
-    :param answer_error: How often it answers wrongly although it was shown enough, 0 to 1.
-    :param memory: How often it knows an answer without any passage, 0 to 1.
-    :param source_choice: The source that it names where a method lets the model name one: ``drawn``, ``first`` or
-        ``last``.
-    :param yes_no: The gold passages that it needs for yes or no: ``one``, ``half`` or ``all``.
-    :param queries: Its queries: those of the ``dataset``, or ``alike`` on all datasets.
     :param web_sentences: Sentences that the corpus in place of the web shows of each passage; 0 shows all.
     :param web_junk: The share of its results, 0 to 1, that have nothing to do with the question.
     :param record: A file that keeps all replies of models and all results of external sources; a call that it holds is
@@ -64,24 +57,19 @@ class Experiment:
     top_k: int | None = None
     prompts: str = "paper"
     seed: int | None = None
-    judge_error: float = 0.0
-    reflection_error: float = 0.0
-    distraction: float = 0.0
-    answer_error: float = 0.0
-    memory: float = 0.0
-    source_choice: str = "drawn"
-    yes_no: str = "one"
-    queries: str = "dataset"
     web_sentences: int = 0
     web_junk: float = 0.0
     record: Path | None = None
     replay: Path | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "changes", tuple(self.changes))
         for name in ("corpus", "web_corpus", "record", "replay"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, Path(value).expanduser())
+        if self.store == "tantivy":
+            object.__setattr__(self, "store", None)
         if self.web not in (None, DDGS):
             raise ValueError(f"web is '{self.web}': set it to {DDGS}, or give a corpus that stands in for the web.")
         if self.web is not None and self.web_corpus is not None:
@@ -106,7 +94,7 @@ class Experiment:
             raise FileNotFoundError(f"There is no GGUF file {self.gguf}.")
         if self.model is not None and self.llm is not None and self.server is None:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
-        if replace(self.policy, seed=0) != Policy() and self.llm != SIMULATED:
+        if self.is_policy_set and self.llm != SIMULATED:
             raise ValueError(f"Only the simulated reader errs by rate and has a policy to set: set llm to {SIMULATED}.")
         if self.is_web_noisy and (self.corpus is None or self.web is not None):
             raise ValueError("Only a corpus in place of the web can be made noisy: give one, and not the real web.")
@@ -137,9 +125,50 @@ class Experiment:
         return Policy(**settings | {"seed": self.seed or 0})
 
     @property
+    def is_policy_set(self) -> bool:
+        """Whether the simulated reader is to do anything else than by default."""
+        return any(getattr(self, one.name) != one.default for one in fields(PolicySettings))
+
+    @property
     def is_web_noisy(self) -> bool:
         """Whether the corpus in place of the web shows less, or other passages, than it holds."""
         return bool(self.web_sentences or self.web_junk)
+
+
+@dataclass(frozen=True)
+class Evaluation(Experiment):
+    """An experiment with what it runs on and how: what its file holds, and the folder of its run keeps.
+
+    :param pipeline: The name of a pipeline or of a variant, or a YAML file.
+    :param questions: The file of the questions.
+    :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
+    :param limit: Only the first questions; it may grow from call to call.
+    :param concurrency: Questions that run at the same time.
+    :param retries: Further attempts at a question whose run breaks off; then it is kept as failed and scores 0.
+    :param deadline: Seconds that one attempt at a question may take.
+    :param contents: Keep the text of the documents in the predictions.
+    :param prices: A table of prices, or its JSON file, see :func:`prefrag.evaluation.metrics.summarise`.
+    """
+
+    pipeline: str = "prefrag"
+    questions: Path | None = None
+    format: str = "auto"
+    limit: int | None = None
+    concurrency: int = 4
+    retries: int = 1
+    deadline: float = 600.0
+    contents: bool = True
+    prices: Path | dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (
+            self.concurrency < 1
+            or self.retries < 0
+            or self.deadline <= 0
+            or (self.limit is not None and self.limit < 1)
+        ):
+            raise ValueError("concurrency and limit must be at least 1, retries at least 0 and deadline over 0.")
 
 
 def _is_url(llm: str | None) -> bool:

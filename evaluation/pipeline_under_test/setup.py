@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ class Setup:
         self.experiment = experiment
         self.name = _find_name(pipeline)
         # Run a loaded pipeline unchanged when nothing is replaced in it.
-        self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
+        replaces = any(getattr(experiment, one.name) != one.default for one in fields(Experiment))
+        self._as_it_is = None if replaces or isinstance(pipeline, str | Path) else pipeline
         block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
@@ -207,11 +209,11 @@ class Setup:
         experiment = self.experiment
         if experiment.replay is not None:
             if not experiment.replay.is_file():
-                raise FileNotFoundError(f"There is no recording {experiment.replay}: make one with --record.")
+                raise FileNotFoundError(f"There is no recording {experiment.replay}: make one with `record`.")
             try:
                 kept = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
             except NotRecorded as error:
-                raise ValueError(f"{experiment.replay} holds no evaluation: make it with --record.") from error
+                raise ValueError(f"{experiment.replay} holds no evaluation: make it with `record`.") from error
             self.llm = dict(kept.facts or {}) if kept is not None else {}
         elif experiment.record is not None:
             recording = Recording(str(experiment.record))

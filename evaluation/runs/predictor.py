@@ -112,7 +112,7 @@ class Predictor:
             if missing := _find_cause(error, NotRecorded):
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
-                    "pipeline, corpora and settings of the recording, or complete it with --record."
+                    "pipeline, corpora and settings of the recording, or complete it with `record`."
                 ) from error
             result = error.result if isinstance(error, RunFailed) else {}
             return result, str(error) or type(error).__name__

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.components.file_lock import take_lock
+from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+# What repeats the run: `prefrag evaluate --experiment` reads it.
+EXPERIMENT = "experiment.yaml"
 # Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
@@ -80,6 +83,10 @@ class RunFolder:
         """Write the settings of a run to the folder."""
         with _explain(self.path):
             self._write(CONFIG, config)
+
+    def keep_experiment(self, experiment: Any) -> None:
+        """Write the whole experiment to the folder."""
+        _replace(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
         """Read the finished predictions; an unfinished last line is cut off."""

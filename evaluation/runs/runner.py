@@ -13,15 +13,14 @@ from typing import Any
 
 from rich.console import Console
 
-from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.metrics.prices import Prices, read_prices
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.predictor import Predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.evaluation.runs.score_bar import open_score_bar
 from prefrag.pipelines.asking import run_to_end
-
-DEADLINE_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,7 @@ def run(
     experiment: Experiment | None = None,
     *,
     output: str | Path | None = None,
-    format: str = "auto",
-    limit: int | None = None,
-    concurrency: int = 4,
-    retries: int = 1,
     retry_failed: bool = False,
-    deadline: float = DEADLINE_SECONDS,
-    contents: bool = True,
-    prices: Mapping[str, Any] | None = None,
     progress: bool = True,
     **replaced: Any,
 ) -> Run:
@@ -73,28 +65,22 @@ def run(
     :param questions: A file of questions, or questions.
     :param experiment: The settings of the evaluation.
     :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
-    :param format: The format of the file, see :func:`prefrag.evaluation.datasets.load_questions`.
-    :param limit: Only the first questions; it may grow from call to call.
-    :param concurrency: Questions that run at the same time.
-    :param retries: Further attempts at a question whose run breaks off; then it is kept as failed and scores 0.
     :param retry_failed: Run the questions again that an earlier call kept as failed or without an answer.
-    :param deadline: Seconds that one attempt at a question may take.
-    :param contents: Keep the text of the documents in the predictions.
-    :param prices: A table of prices, see :func:`prefrag.evaluation.metrics.summarise`.
     :param progress: Show a progress bar with the scores so far.
-    :param replaced: Fields of :class:`Experiment`; they win over those of ``experiment``.
+    :param replaced: Fields of :class:`Evaluation`; they win over those of ``experiment``.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a setting is invalid, the folder is in use or holds a run with other settings, or the
         corpus is not that of the questions.
     :raises ConnectionError: When the first questions all fail because a server cannot be reached.
     """
-    if concurrency < 1 or retries < 0 or deadline <= 0 or (limit is not None and limit < 1):
-        raise ValueError("concurrency and limit must be at least 1, retries at least 0 and deadline over 0.")
+    given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
+    plan = replace(given, **replaced)
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
-    chosen = _read_questions(questions if file is None else file, format, limit)
+    chosen = _read_questions(questions if file is None else file, plan)
+    prices = None if plan.prices is None else read_prices(plan.prices)
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
-        setup = Setup(pipeline, replace(experiment or Experiment(), **replaced), file, format)
+        setup = Setup(pipeline, plan, file, plan.format)
         gold_missing = setup.gold_missing(chosen)
     if prices is not None:
         # Report invalid prices before the first question, not after the last.
@@ -104,10 +90,10 @@ def run(
         "dataset": chosen[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
         "questions": None if file is None else str(file),
         "gold_missing": gold_missing,
-        "limit": limit,
-        "deadline": deadline,
-        "concurrency": concurrency,
-        "retries": retries,
+        "limit": plan.limit,
+        "deadline": plan.deadline,
+        "concurrency": plan.concurrency,
+        "retries": plan.retries,
         "haystack_version": version("haystack-ai"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -119,6 +105,8 @@ def run(
         if folder is not None and pending:
             # Written only now, because a call that is refused or runs nothing must not change the settings of the run.
             folder.open(config)
+            if file is not None and isinstance(pipeline, str | Path):
+                folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=file))
             if retry_failed:
                 folder.rewrite(done)
             folder.begin()
@@ -126,7 +114,7 @@ def run(
             kept = folder.config() or config
         with setup.environment(), open_score_bar(len(chosen), done, progress) as bar:
             pipeline_under_test = setup.build() if pending else None
-            predictor = Predictor(pipeline_under_test, retries, deadline, contents, config["simulated"])
+            predictor = Predictor(pipeline_under_test, plan.retries, plan.deadline, plan.contents, config["simulated"])
 
             def keep(prediction: dict[str, Any]) -> None:
                 if folder is not None:
@@ -135,7 +123,7 @@ def run(
                 bar.show(prediction)
 
             async def predict_all() -> None:
-                await predictor.predict_all(pending, concurrency, keep)
+                await predictor.predict_all(pending, plan.concurrency, keep)
 
             run_to_end(predict_all)
         order = {question.id: number for number, question in enumerate(chosen)}
@@ -146,13 +134,13 @@ def run(
         return Run(done, metrics, kept, None if folder is None else folder.path)
 
 
-def _read_questions(given: Any, format: str, limit: int | None) -> list[Question]:
+def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
     if isinstance(given, Path):
         from prefrag.evaluation.datasets import load_questions
 
-        chosen = load_questions(given, format=format, limit=limit)
+        chosen = load_questions(given, format=plan.format, limit=plan.limit)
     else:
-        chosen = list(given)[:limit]
+        chosen = list(given)[: plan.limit]
     if not chosen:
         raise ValueError("There is no question to run: give a file that holds some.")
     seen: set[str] = set()
@@ -197,8 +185,6 @@ def _summarise(
 
 
 def _check_prices(prices: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    from prefrag.evaluation.metrics.prices import Prices
-
     Prices.from_dict(prices).cost([{}], _priced_model(config))
 
 

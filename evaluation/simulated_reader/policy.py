@@ -40,7 +40,7 @@ _WORD_LETTERS = 9
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicySettings:
     """What the simulated reader does where a language model would decide.
 
     :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the score or critique of one, is wrong.
@@ -55,7 +55,6 @@ class Policy:
         five), or ``all``.
     :param queries: ``dataset`` searches with the sub-questions, facts or titles that the dataset has; ``alike`` with
         queries of one kind, so that datasets can be compared.
-    :param seed: Of all draws.
     :raises ValueError: For a number out of its range, or a choice that there is not.
     """
 
@@ -67,7 +66,6 @@ class Policy:
     source_choice: SourceChoice = "drawn"
     yes_no: YesNo = "one"
     queries: Queries = "dataset"
-    seed: int = 0
 
     def __post_init__(self) -> None:
         for name in _RATES:
@@ -76,6 +74,16 @@ class Policy:
         for name, choice in _CHOICES.items():
             if getattr(self, name) not in get_args(choice):
                 raise ValueError(f"{name} is '{getattr(self, name)}': set it to {' or '.join(get_args(choice))}.")
+
+
+@dataclass(frozen=True)
+class Policy(PolicySettings):
+    """The policy of one run.
+
+    :param seed: Of all draws.
+    """
+
+    seed: int = 0
 
 
 def describe_policy(settings: Mapping[str, Any]) -> str:

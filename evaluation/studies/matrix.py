@@ -2,9 +2,11 @@
 
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
-        --pipeline prefrag --top-k 5 --judge-error 0.1
-    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --pipeline react_mix_linked --top-k 5
-    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --top-k 5 --distraction 0
+        --pipeline prefrag --set top_k=5 --set judge_error=0.1
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --pipeline react_mix_linked \
+        --set top_k=5
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --set top_k=5 \
+        --set distraction=0
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
@@ -37,6 +39,7 @@ from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
+from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
@@ -64,6 +67,13 @@ _RATES = ("judge_error", "reflection_error", "distraction", "answer_error", "mem
 # The settings that make no difference where a pipeline does not list them, see `varies_with`.
 _NOT_EVERYWHERE = frozenset({"judge_error", "source_choice", "queries", "web_sentences", "web_junk"})
 _DEFAULTS = {one.name: one.default for one in fields(Experiment)}
+# What is tried where nothing else is given.
+_TRIED: dict[str, list[Any]] = {
+    "top_k": [3, 5, 7],
+    "judge_error": [0.0, 0.1, 0.2],
+    "distraction": [0.0, 0.02],
+    "seed": [0],
+}
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
 # One judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
@@ -127,7 +137,9 @@ def combine_cells(
             varied = {name: values[:1] if name in fixed else values for name, values in settings.items()}
             combined = (dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values()))
             for replaced in combined:
-                experiment = Experiment(corpus=dataset / "corpus.jsonl", llm=SIMULATED, **replaced)
+                experiment = make_settings(
+                    Experiment, {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED, **replaced}
+                )
                 if experiment.seed in settings.get("seed", ())[1:] and not draws(experiment, useless):
                     continue
                 yield Cell(pipeline, dataset, questions, experiment)
@@ -240,6 +252,15 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
             csv.writer(lines).writerows([head, *rows])
 
 
+def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
+    read: dict[str, list[Any]] = {}
+    for text in single:
+        name, equals, values = text.partition("=")
+        for value in values.split(","):
+            read.setdefault(name, []).extend(read_fields(Experiment, None, [f"{name}{equals}{value}"]).values())
+    return read
+
+
 def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
@@ -248,23 +269,19 @@ def main(
         typer.Option(help="Repeat it; also an ablation or control by name. By default all that run on one machine."),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As for `prefrag evaluate`.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE,...",
+            help="As for `prefrag evaluate`; of several values each is tried, such as seed=0,1,2. By default "
+            "top_k=3,5,7 judge_error=0,0.1,0.2 distraction=0,0.02 seed=0.",
+        ),
+    ] = None,
+    experiment: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="The settings in a file, a list where each is tried.")
     ] = None,
     judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
-    top_k: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 3, 5 and 7.")] = None,
-    judge_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0, 0.1 and 0.2.")] = None,
-    distraction: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0 and 0.02.")] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0.")] = None,
-    source_choice: Annotated[list[str] | None, typer.Option(help="Repeat it: drawn (by default), first, last.")] = None,
-    yes_no: Annotated[list[str] | None, typer.Option(help="Repeat it: one (by default), half, all.")] = None,
-    answer_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
-    memory: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
-    queries: Annotated[list[str] | None, typer.Option(help="Repeat it: dataset (by default), alike.")] = None,
-    web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0, which shows all.")] = None,
-    web_junk: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
-    split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
@@ -275,22 +292,10 @@ def main(
             raise typer.BadParameter("Either pipelines or the judges of PrefRAG are compared: choose one.")
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
     pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
-    settings: dict[str, Sequence[Any]] = {
-        "top_k": top_k or [3, 5, 7],
-        "judge_error": judge_error or [0.0, 0.1, 0.2],
-        "distraction": distraction or [0.0, 0.02],
-        "seed": seed or [0],
-        "split": [split],
-        "changes": [tuple(changes or ())],
-        "source_choice": source_choice or ["drawn"],
-        "yes_no": yes_no or ["one"],
-        "answer_error": answer_error or [0.0],
-        "memory": memory or [0.0],
-        "queries": queries or ["dataset"],
-        "web_sentences": web_sentences or [0],
-        "web_junk": web_junk or [0.0],
-        "embedder": [embedder],
-    }
+    single, of_pipeline = split_changes(changes or ())
+    given = _TRIED | read_fields(Experiment, experiment) | _read_lists(single)
+    given["changes"] = [[*given.get("changes", ()), *of_pipeline]]
+    settings = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
 

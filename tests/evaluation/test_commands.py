@@ -41,7 +41,12 @@ class TestEvaluate:
         assert "6 questions" in result.stdout
         assert "acc 66.7" in result.stdout
         assert "1.00 model calls" in result.stdout
-        assert {path.name for path in output.iterdir()} == {"predictions.jsonl", "metrics.json", "config.json"}
+        assert {path.name for path in output.iterdir()} == {
+            "predictions.jsonl",
+            "metrics.json",
+            "config.json",
+            "experiment.yaml",
+        }
         assert json.loads((output / "metrics.json").read_text())["acc"] == pytest.approx(100 * 4 / 6)
 
     def test_reports_that_no_model_took_part_and_how_the_corpus_was_divided(self, tmp_path: Path, output: Path):
@@ -54,11 +59,15 @@ class TestEvaluate:
         dev.write_text(
             json.dumps({"id": "q", "question": "What is in box 0?", "answers": ["Thing 0"], "supporting_ids": ["p0"]})
         )
-        settings = ("--questions", dev, "--corpus", corpus, "--llm", "simulated", "--judge-error", 0.2, "--seed", 3)
-        policy = ("--source-choice", "last", "--yes-no", "half", "--queries", "alike", "--memory", 0.1)
-        noise = ("--web-sentences", 2, "--web-junk", 0.2, "--answer-error", 0.3, "--pipeline", "react")
+        settings = ("--questions", dev, "--corpus", corpus, "--llm", "simulated", "--pipeline", "react")
+        kept = tmp_path / "policy.yaml"
+        kept.write_text(
+            "judge_error: 0.2\nseed: 3\nsource_choice: last\nyes_no: half\nqueries: alike\nmemory: 0\n"
+            "web_sentences: 2\nanswer_error: 0.3\n"
+        )
+        policy = ("--experiment", kept, "--set", "memory=0.1", "--set", "web_junk=0.2")
 
-        result = prefrag("evaluate", *settings, *policy, *noise, "--output", output)
+        result = prefrag("evaluate", *settings, *policy, "--output", output)
 
         assert result.exit_code == 0, result.output
         assert "the corpus split between the sources, the simulated reader, no language model" in result.stdout
@@ -80,6 +89,24 @@ class TestEvaluate:
         config = json.loads((output / "config.json").read_text(encoding="utf-8"))
         assert (config["set"], config["top_k"]) == (["start.top_k=3"], 3)
 
+    def test_the_folder_of_a_run_keeps_the_experiment_that_repeats_it(self, tmp_path: Path, file: Path, output: Path):
+        settings = ("--set", "start.top_k=3", "--set", "seed=5", "--limit", 4, "--concurrency", 2)
+        self.evaluate(tmp_path, file, output, *settings)
+        kept = output / "experiment.yaml"
+
+        again = prefrag("evaluate", "--experiment", kept, "--output", tmp_path / "again")
+        same = prefrag("evaluate", "--experiment", kept, "--output", output)
+        without = prefrag("evaluate", "--experiment", file, "--output", output)
+
+        assert (again.exit_code, same.exit_code, without.exit_code) == (0, 0, 2), again.output
+        assert kept.read_text() == (tmp_path / "again" / "experiment.yaml").read_text()
+        first, second = (
+            {name: value for name, value in json.loads((run / "config.json").read_text()).items() if name != "started"}
+            for run in (output, tmp_path / "again")
+        )
+        assert first == second
+        assert (first["set"], first["limit"], first["concurrency"]) == (["start.top_k=3"], 4, 2)
+
     def test_a_second_call_with_other_settings_ends_with_2(self, tmp_path: Path, file: Path, output: Path):
         self.evaluate(tmp_path, file, output)
 
@@ -91,9 +118,9 @@ class TestEvaluate:
     def test_reports_failed_questions_and_ends_with_1_when_all_have_failed(
         self, tmp_path: Path, file: Path, output: Path
     ):
-        one = self.evaluate(tmp_path, file, output, "--retries", 0, failures={"q0": 9})
+        one = self.evaluate(tmp_path, file, output, "--set", "retries=0", failures={"q0": 9})
         every = self.evaluate(
-            tmp_path, file, tmp_path / "other", "--retries", 0, failures={f"q{n}": 9 for n in range(6)}
+            tmp_path, file, tmp_path / "other", "--set", "retries=0", failures={f"q{n}": 9 for n in range(6)}
         )
 
         assert (one.exit_code, every.exit_code) == (0, 1)
@@ -116,7 +143,7 @@ class TestEvaluate:
         prices = tmp_path / "prices.json"
         prices.write_text('{"small": {"prompt_per_million": 1000000, "completion_per_million": 0}}')
 
-        result = self.evaluate(tmp_path, file, output, "--prices", prices)
+        result = self.evaluate(tmp_path, file, output, "--set", f"prices={prices}")
 
         assert result.exit_code == 0, result.output
         assert "cost: " in result.stdout
@@ -129,7 +156,7 @@ class TestEvaluate:
         price = {"prompt_per_million": 1000000, "completion_per_million": 0}
         for table in ({"small": price}, {"small": price, "large": price}):
             prices.write_text(json.dumps(table))
-            settings = ("--corpus", corpus, "--llm", "simulated", "--prices", prices)
+            settings = ("--corpus", corpus, "--llm", "simulated", "--set", f"prices={prices}")
 
             result = prefrag("evaluate", "--questions", dev, "--output", output, *settings)
 
@@ -137,6 +164,11 @@ class TestEvaluate:
             assert "cost: 0.0000; without a price: simulated" in result.stdout
             metrics = json.loads((output / "metrics.json").read_text())
             assert (metrics["simulated"], metrics["cost"]["llm"]) == (True, 0)
+
+    def test_an_experiment_without_questions_is_refused(self, output: Path):
+        result = prefrag("evaluate", "--pipeline", "prefrag", "--output", output)
+
+        assert (result.exit_code, "name their file with --questions" in result.stderr) == (2, True)
 
     def test_an_empty_file_of_questions_is_called_empty(self, tmp_path: Path, output: Path):
         (tmp_path / "dev.jsonl").write_text("\n")
@@ -150,13 +182,17 @@ class TestEvaluate:
         ("arguments", "code", "message"),
         [
             (("--questions", "nothing.jsonl"), 3, "nothing.jsonl"),
-            (("--prices", "nothing.json"), 3, "no table of prices nothing.json"),
+            (("--set", "prices=nothing.json"), 3, "no table of prices nothing.json"),
             (("--llm", "gpt"), 2, "llm is 'gpt'"),
             (("--pipeline", "nothing"), 3, "no pipeline 'nothing'"),
             (("--corpus", "nothing.jsonl"), 3, "nothing.jsonl"),
-            (("--replay", "nothing.jsonl"), 3, "no recording nothing.jsonl"),
-            (("--web", "bing"), 2, "web is 'bing'"),
-            (("--judge-error", "2"), 2, "judge-error"),
+            (("--set", "replay=nothing.jsonl"), 3, "no recording nothing.jsonl"),
+            (("--set", "web=bing"), 2, "web is 'bing'"),
+            (("--set", "judge_error=2"), 2, "judge_error is 2.0: set it between 0 and 1"),
+            (("--set", "judge_eror=2"), 2, "no setting 'judge_eror': the nearest is judge_error"),
+            (("--set", "seed"), 2, "'seed' sets nothing: write NAME=VALUE"),
+            (("--set", "seed=many"), 2, "seed is 'many'"),
+            (("--experiment", "nothing.yaml"), 3, "no file nothing.yaml"),
         ],
     )
     def test_reports_what_is_wrong(self, file: Path, output: Path, arguments: tuple[str, ...], code: int, message: str):
@@ -170,7 +206,7 @@ class TestEvaluate:
         prices = tmp_path / "prices.json"
         prices.write_text(text)
 
-        result = self.evaluate(tmp_path, file, output, "--prices", prices)
+        result = self.evaluate(tmp_path, file, output, "--set", f"prices={prices}")
 
         assert result.exit_code == 2
         assert "table of prices" in result.stderr

@@ -59,6 +59,7 @@ class Plan:
     :param canonical: Whether to write a missing reply from a template.
     :param held_out: The share of the questions, 0 to 1, whose steps are held out.
     :param held_out_steps: The most held-out steps.
+    :param deadline: Seconds that the run of a question may take.
     :param seed: The seed of all draws.
     """
 
@@ -74,6 +75,7 @@ class Plan:
     canonical: bool = False
     held_out: float = 0.05
     held_out_steps: int = 400
+    deadline: float = 600.0
     seed: int = 7
 
     def __post_init__(self) -> None:
@@ -93,7 +95,6 @@ def collect(
     small: ChatGenerator | None = None,
     gold: ChatGenerator | None = None,
     concurrency: int = 4,
-    deadline: float = 600.0,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Collect pairs; the same call goes on where an earlier one stopped."""
@@ -118,7 +119,7 @@ def collect(
                 config = {"kind": "judge-dpo", **_settings(plan, datasets), "models": models}
                 folder.check(config)
                 folder.open(config)
-                collector = _Collector(output / STEPS, dataset.name, pipeline, plan, deadline, on_progress)
+                collector = _Collector(output / STEPS, dataset.name, pipeline, plan, on_progress)
                 done = collector.read_done()
                 pending = [one for one in questions if one.id not in done]
                 run_to_end(partial(collector.run_all, pending, concurrency))
@@ -143,14 +144,13 @@ class _Collector:
         dataset: str,
         pipeline: Any,
         plan: Plan,
-        deadline: float,
         on_progress: Callable[[str], None],
     ):
         self.file = file
         self.dataset = dataset
         self.pipeline = pipeline
         self.plan = plan
-        self.deadline = deadline
+        self.deadline = plan.deadline
         self.report = on_progress
         self._failed = self._ended = 0
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 # Everything heavy is imported where it is used, so that help comes at once.
+Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The settings, see docs/training.md.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One of them; repeat it.")]
 
 
 def data(
@@ -18,15 +20,13 @@ def data(
     ],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="For pairs.jsonl and its report; resumed if begun.")],
     labels: Annotated[
-        str, typer.Option(metavar="model|gold", help="Gold verdicts of a stronger model, or of the gold passages.")
-    ] = "model",
+        str | None,
+        typer.Option(metavar="model|gold", help="Gold verdicts of a stronger model (by default), or of gold passages."),
+    ] = None,
     gold_llm: Annotated[
         str | None, typer.Option(metavar="URL", help="The stronger model's server; its key is in PREFRAG_GOLD_API_KEY.")
     ] = None,
     gold_model: Annotated[str | None, typer.Option(help="The stronger model's name on its server.")] = None,
-    pipeline: Annotated[
-        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline with a model as judge.")
-    ] = "prefrag",
     llm: Annotated[
         str | None,
         typer.Option(
@@ -38,54 +38,36 @@ def data(
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
-    prompts: Annotated[
-        str, typer.Option(metavar="product|paper", help="The prompts that users get, or those of the papers.")
-    ] = "product",
     top_k: Annotated[
         str | None,
         typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question; the authors draw 2-5."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The most questions, drawn from all of a dataset.")] = 15_000,
-    most_true: Annotated[int, typer.Option(min=1, help="The most pairs whose gold verdict is True.")] = 3_000,
-    most_false: Annotated[int, typer.Option(min=1, help="The most pairs whose gold verdict is False.")] = 1_000,
-    canonical: Annotated[
-        bool, typer.Option("--canonical", help="Write a reply that is missing from a template, and mark it.")
-    ] = False,
-    held_out: Annotated[
-        float, typer.Option(min=0, max=0.9, help="The share of the questions that is held out to measure on.")
-    ] = 0.05,
-    held_out_steps: Annotated[int, typer.Option(min=0, help="The most held-out steps.")] = 400,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The most questions, drawn from all of a dataset; by default 15000.")
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
-    deadline: Annotated[float, typer.Option(min=1, help="Seconds that the run of a question may take.")] = 600.0,
-    seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 7,
+    experiment: Experiment = None,
+    changes: Changes = None,
 ) -> None:
     """Collect pairs of replies from runs over training questions; a second call continues the first."""
+    from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.dataset import Dataset
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
 
-    plan = Plan(
-        pipeline=pipeline,
-        labels=labels,
-        llm=llm,
-        model=model,
-        prompts=prompts,
-        top_k=None if top_k is None else _read_range(top_k),
-        limit=limit,
-        most_true=most_true,
-        most_false=most_false,
-        canonical=canonical,
-        held_out=held_out,
-        held_out_steps=held_out_steps,
-        seed=seed,
-    )
+    options = {"labels": labels, "llm": llm, "model": model, "limit": limit}
+    given = {name: value for name, value in options.items() if value is not None}
+    read = read_fields(Plan, experiment, changes or ())
+    fewest_most = read.get("top_k") if top_k is None else top_k
+    if isinstance(fewest_most, str | int):
+        read["top_k"] = _read_range(str(fewest_most))
+    plan = make_settings(Plan, {**read, **given})
     report = collect(
         [Dataset.parse(each) for each in dataset],
         output,
         plan,
-        gold=make_gold_model(gold_llm, gold_model) if labels == "model" else None,
+        gold=make_gold_model(gold_llm, gold_model) if plan.labels == "model" else None,
         concurrency=concurrency,
-        deadline=deadline,
         on_progress=lambda line: typer.echo(line, err=True),
     )
     typer.echo(print_report(report))
@@ -127,61 +109,23 @@ def fit(
         Path, typer.Option(metavar="FOLDER", help="For the model or adapter, checkpoints, log and card; resumed.")
     ],
     lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA instead of all weights.")] = False,
-    lora_rank: Annotated[int, typer.Option(min=1, help="The rank of the LoRA.")] = 16,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="By default the paper's 5e-7; 5e-6 for a LoRA.", show_default=False)
-    ] = None,
-    beta: Annotated[float, typer.Option(help="How far the model may go from where it began.")] = 0.1,
-    batch: Annotated[int, typer.Option(min=1, help="Pairs per step, on all devices together.")] = 8,
-    per_device: Annotated[int, typer.Option(min=1, help="Pairs that a device holds at a time.")] = 1,
-    epochs: Annotated[float, typer.Option(help="How often each pair is seen.")] = 1.0,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="The most steps.")] = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=1, help="The most tokens of a pair; a longer one is an error.")
-    ] = None,
-    weights: Annotated[
-        str, typer.Option(metavar="float32|bfloat16", help="The type of the weights; it computes in bfloat16.")
-    ] = "float32",
-    precompute_reference: Annotated[
-        bool, typer.Option("--precompute-reference", help="Compute the reference first, to need less memory.")
-    ] = False,
-    save_steps: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
-    log_steps: Annotated[int, typer.Option(min=1, help="Steps between two lines of the log.")] = 10,
-    reply_tokens: Annotated[
-        int, typer.Option(min=0, help="The most tokens of a verdict when held-out steps are measured; 0 for none.")
-    ] = 512,
-    seed: Annotated[int, typer.Option(help="The seed.")] = 7,
+    experiment: Experiment = None,
+    changes: Changes = None,
 ) -> None:
     """Train the judge's model on pairs; started again, it goes on from its last checkpoint."""
     _require_packages()
+    from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
     from prefrag.training.judge_dpo.fit import fit as train
 
-    settings = FitSettings(
-        model=model,
-        lora=lora,
-        lora_rank=lora_rank,
-        learning_rate=learning_rate,
-        beta=beta,
-        batch=batch,
-        per_device=per_device,
-        epochs=epochs,
-        max_steps=max_steps,
-        max_length=max_length,
-        weights=weights,
-        precompute_reference=precompute_reference,
-        save_steps=save_steps,
-        log_steps=log_steps,
-        reply_tokens=reply_tokens,
-        seed=seed,
-    )
+    read = read_fields(FitSettings, experiment, changes or ())
+    settings = make_settings(FitSettings, {**read, "model": model, "lora": lora or read.get("lora", False)})
     facts = train(pairs, output, settings, on_progress=lambda line: typer.echo(line, err=True))
     for name in ("before", "after"):
         if facts[name] is not None:
             typer.echo(f"{name}: {_in_words(facts[name])}")
-    typer.echo(
-        f"Trained {facts['steps']} steps: {output / (ADAPTER if lora else MODEL)}; its card is {output / 'card.md'}"
-    )
+    trained = output / (ADAPTER if settings.lora else MODEL)
+    typer.echo(f"Trained {facts['steps']} steps: {trained}; its card is {output / 'card.md'}")
 
 
 def measure(

@@ -132,7 +132,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     if not rows and file.name == PAIRS:
-        raise ValueError(f"{file} holds no pair: collect more questions, or write missing replies with --canonical.")
+        raise ValueError(f"{file} holds no pair: collect more questions, or write missing replies with `canonical`.")
     return rows
 
 
@@ -157,7 +157,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
     if too_long:
         raise ValueError(
             f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens, up to "
-            f"{max(lengths)}; none is cut or dropped: raise --max-length up to the model's window ({window}), or "
+            f"{max(lengths)}; none is cut or dropped: raise max_length up to the model's window ({window}), or "
             "collect with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
         )
     return max(lengths)
@@ -177,7 +177,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
     if settings.batch % (settings.per_device * world):
         raise ValueError(
             f"A batch of {settings.batch} cannot be divided into {world} devices with {settings.per_device} pairs "
-            "each: change --batch or --per-device."
+            "each: change batch or per_device."
         )
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(output / LOG)
     return DPOConfig(

@@ -18,6 +18,7 @@ from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.state import WHOLE_TEXT, Action, Label, Search, Step
 from tests.evaluation.simulated_reader.trees_and_towns import (
+    AT_A_RATE,
     BARE,
     FACTS,
     HOPS,
@@ -52,14 +53,15 @@ class TestAsJudgeAndReviewer:
 
         assert (verdict.status, verdict.parsed, verdict.judged_by) == (status, True, "model")
 
-    def test_verdicts_err_at_the_rate_that_is_set(self, reader):
+    @AT_A_RATE
+    def test_verdicts_err_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
         at = state(HOPS, ["p5"], ["p1"]).with_last(documents=(), source=None, observed=False)
         wrong = 0
-        for seed in range(600):
+        for seed in range(seeds):
             judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader(judge_error=0.3, seed=seed)))
             wrong += not next(iter(judge.run(state=at).values())).step.verdict.status
 
-        assert wrong / 600 == pytest.approx(0.3, abs=0.05)
+        assert wrong / seeds == pytest.approx(0.3, abs=off)
 
     @pytest.mark.parametrize(("answer", "label"), [("Dora Stern", Label.CORRECT), ("qqq", Label.INCORRECT)])
     def test_an_answer_is_labelled_by_whether_it_is_right(self, reader, answer: str, label: Label):
@@ -69,10 +71,13 @@ class TestAsJudgeAndReviewer:
 
         assert reflected.step.label is reviewed.step.label is label
 
-    def test_labels_err_at_the_rate_that_is_set_alike_in_reply_reflection_and_review(self, reader):
+    @AT_A_RATE
+    def test_labels_err_at_the_rate_that_is_set_alike_in_reply_reflection_and_review(
+        self, reader, seeds: int, off: float
+    ):
         at = state(BARE, ["p5", "p6"])
         wrong = 0
-        for seed in range(400):
+        for seed in range(seeds):
             doubting = reader(reflection_error=0.2, seed=seed)
             answered = Reasoner(doubting).run(state=at)["state"]
             unlabelled = answered.with_last(label=None)
@@ -81,7 +86,7 @@ class TestAsJudgeAndReviewer:
             assert answered.step.label is reflected.step.label is reviewed.step.label
             wrong += answered.step.label is Label.INCORRECT
 
-        assert wrong / 400 == pytest.approx(0.2, abs=0.06)
+        assert wrong / seeds == pytest.approx(0.2, abs=off)
 
     def test_a_summary_keeps_the_passages_that_matter_and_they_still_count(self, reader):
         at = state(BARE, ["p5", "p1", "p2", "p3", "p4"], ["p6"])
@@ -111,13 +116,14 @@ class TestAsJudgeAndReviewer:
         assert critique["usefulness"] == {"fully": 5, "partially": 3, "none": 1}[support]
         assert critique["answer"] == answer or (answer is None and "trees" not in critique["answer"])
 
-    def test_critiques_err_at_the_rate_that_is_set_each_for_itself(self, reader):
+    @AT_A_RATE
+    def test_critiques_err_at_the_rate_that_is_set_each_for_itself(self, reader, seeds: int, off: float):
         wrong = [0, 0]
-        for seed in range(400):
+        for seed in range(seeds):
             for place, one in enumerate(criticise(reader(judge_error=0.3, seed=seed), YES, "p5", "p1")):
                 wrong[place] += one["relevant"] is not (place == 0)
 
-        assert [one / 400 for one in wrong] == pytest.approx([0.3, 0.3], abs=0.06)
+        assert [one / seeds for one in wrong] == pytest.approx([0.3, 0.3], abs=off)
 
     def test_a_passage_that_stands_alone_is_not_spoiled_by_others(self, reader):
         critiques = criticise(reader(distraction=1.0), YES, "p1", "p2", "p5")
@@ -149,14 +155,15 @@ class TestAsTheEvaluatorOfCrag:
 
         assert relevance.scores == (1.0, -1.0, -1.0, 1.0, -1.0)
 
-    def test_scores_err_at_the_rate_that_is_set(self, reader):
+    @AT_A_RATE
+    def test_scores_err_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
         at = self.found("p1", "p5")
         wrong = 0
-        for seed in range(400):
+        for seed in range(seeds):
             relevance, _ = ModelJudge(reader(judge_error=0.3, seed=seed)).score(at, at.step.searches[-1].documents)
             wrong += (relevance.scores[0] < 0) + (relevance.scores[1] > 0)
 
-        assert wrong / 800 == pytest.approx(0.3, abs=0.05)
+        assert wrong / (2 * seeds) == pytest.approx(0.3, abs=off)
 
     def test_the_query_of_the_web_is_the_words_of_the_question(self, reader):
         evaluator = CorrectiveEvaluator(ModelJudge(reader()), reader(), "web")

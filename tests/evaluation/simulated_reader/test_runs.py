@@ -60,6 +60,12 @@ QUESTIONS = [
 ]
 
 Build = Callable[..., Any]
+slow = pytest.mark.slow
+
+
+def quick(first: str, *others: str) -> list[Any]:
+    """One method in the quick tests; the others are slow."""
+    return [first, *(pytest.param(name, marks=slow) for name in others)]
 
 
 def written(path: Path, lines: Sequence[dict[str, Any]]) -> str:
@@ -86,28 +92,33 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str
     return pipelines.load(name, parts | (replace or {}))
 
 
-@pytest.fixture
-def build(tmp_path: Path) -> Build:
-    index(tmp_path / "local", LOCAL)
-    index(tmp_path / "web", WEB)
+def make_build(folder: Path) -> Build:
+    index(folder / "local", LOCAL)
+    index(folder / "web", WEB)
     corpus = [{"id": key, "title": title, "text": text} for key, title, text in LOCAL + WEB]
     files = {
-        "questions": written(tmp_path / "dev.jsonl", QUESTIONS),
-        "corpus": written(tmp_path / "corpus.jsonl", corpus),
+        "questions": written(folder / "dev.jsonl", QUESTIONS),
+        "corpus": written(folder / "corpus.jsonl", corpus),
     }
 
     def made(name: str, replace: dict[str, Any] | None = None, **settings: Any) -> Any:
-        return simulated(name, tmp_path, {**files, **settings}, replace)
+        return simulated(name, folder, {**files, **settings}, replace)
 
     return made
 
 
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return make_build(tmp_path_factory.mktemp("sources"))
+
+
 @pytest.fixture
-def empty(tmp_path: Path, build: Build) -> Build:
+def empty(tmp_path: Path) -> Build:
     """As ``build``, over indexes that hold nothing."""
+    made = make_build(tmp_path)
     for source in ("local", "web"):
         TantivyDocumentStore(path=str(tmp_path / source)).delete_all_documents()
-    return build
+    return made
 
 
 def everything(value: Any) -> Any:
@@ -161,18 +172,21 @@ def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_br
     assert result["answer"] == "Corvo"
 
 
-@pytest.mark.parametrize("name", ["react", "prefrag_without_preference", "prefrag_direct", "mspr"])
-def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(build: Build, name: str):
+@pytest.mark.parametrize("name", quick("mspr", "react", "prefrag_without_preference", "prefrag_direct"))
+@pytest.mark.parametrize("seeds", [(1,), pytest.param((0, 2), marks=slow)])
+def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(
+    build: Build, name: str, seeds: Sequence[int]
+):
     tools = read_block(find(name))["components"]["reasoner"]["init_parameters"]["tools"]
     turned = {f"{part}.tools": tools[::-1] for part in ("reasoner", "forced")}
-    for seed in range(3):
+    for seed in seeds:
         one, other = build(name, seed=seed), build(name, turned, seed=seed)
         for question in QUESTIONS:
             asked = question["question"]
             assert everything(pipelines.ask(asked, one, top_k=1)) == everything(pipelines.ask(asked, other, top_k=1))
 
 
-@pytest.mark.parametrize("name", ["prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix"])
+@pytest.mark.parametrize("name", quick("react_mix", "prefrag", "dr_rag_qdc", "vanilla_mix"))
 def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(build: Build, name: str):
     asked = QUESTIONS[0]["question"]
     one, *others = (
@@ -182,8 +196,11 @@ def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(bu
     assert others == [one, one]
 
 
-def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing_whatever_is_drawn(build: Build):
-    for seed in range(6):
+@pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3, 4, 5), marks=slow)])
+def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing_whatever_is_drawn(
+    build: Build, seeds: Sequence[int]
+):
+    for seed in seeds:
         result = pipelines.ask(QUESTIONS[1]["question"], build("mspr", seed=seed), top_k=1)
         steps = [step for step in result["steps"] if step["action"] == "search"]
         assert steps[0]["searched"] == ["local"]
@@ -205,7 +222,7 @@ def test_three_sources_are_played(build: Build):
     assert (result["answer"], result["label"]) == ("yes", "CORRECT")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ["mspr", *quick(*(name for name in METHODS if name != "mspr"))])
 def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build, tmp_path: Path, name: str):
     pipeline = empty(name)
     for item in load_questions(tmp_path / "dev.jsonl"):
@@ -217,7 +234,7 @@ def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build,
         assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []
 
 
-@pytest.mark.parametrize("name", ["prefrag", "react", "react_mix", "mspr"])
+@pytest.mark.parametrize("name", quick("prefrag", "react", "react_mix", "mspr"))
 def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
     for form in ("text", "json", "tools", "tags"):
@@ -233,10 +250,10 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     assert all(result == results[0] for result in results[1:])
 
 
-@pytest.mark.parametrize("name", ["prefrag", "mspr"])
+@pytest.mark.parametrize("name", quick("mspr", "prefrag"))
 async def test_runs_side_by_side_are_those_one_after_another(build: Build, name: str):
     pipeline = build(name, judge_error=0.5, reflection_error=0.5, distraction=0.2, seed=3)
-    item = [question["question"] for question in QUESTIONS] * 4
+    item = [question["question"] for question in QUESTIONS] * 2
 
     alone = [await pipelines.ask_async(pipeline, question) for question in item]
     together = await asyncio.gather(*(pipelines.ask_async(pipeline, question) for question in reversed(item)))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from haystack import Document
 
 from prefrag.components.reasoner.reasoner import Reasoner
@@ -13,6 +14,8 @@ from prefrag.components.state.state import Action, RunSettings, Search, State, S
 from prefrag.evaluation.question import Hop, Question
 from prefrag.evaluation.simulated_reader import SimulatedReader
 
+# A rate over few seeds in the quick tests, and how far off it may be.
+AT_A_RATE = pytest.mark.parametrize(("seeds", "off"), [(40, 0.25), pytest.param(400, 0.06, marks=pytest.mark.slow)])
 FORMATS = ("text", "json", "guided", "tools", "tags")
 TWO_TOOLS = [
     {"name": "Search_Local", "description": "Your own documents.", "source": "local"},

@@ -137,6 +137,7 @@ class TestTable:
         lines = [line.strip("| \n").split(" | ") for line in ended.output.splitlines() if line.startswith("| ")]
         return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
 
+    @pytest.mark.slow
     def test_gives_each_corpus_and_each_order_of_the_sources_that_a_method_names(self, tmp_path: Path):
         noise = tmp_path / "wiki" / "corpus.jsonl"
         noise.parent.mkdir()
@@ -156,11 +157,28 @@ class TestTable:
         ]
         assert {row["stance"] for row in rows} == {"not measured"}
 
-    def test_of_a_model_that_answers_holds_its_stances(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    @pytest.fixture
+    def small(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """The scenario with a question and two opinions."""
+        folder = tmp_path / "small"
+        folder.mkdir()
+        for name, most in (("company", None), ("web", None), ("questions", 1), ("opinions", 2)):
+            kept = lines(f"{name}.jsonl")[:most]
+            (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in kept), encoding="utf-8")
+        monkeypatch.setattr(measure, "SCENARIO", folder)
+        return tmp_path / "runs"
+
+    def test_of_a_model_that_answers_holds_its_stances(self, small: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(measure, "judge_stances", lambda opinions, judge, file: ["neutral"] * len(opinions))
         monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:9/v1")
 
-        [row] = self.rows("--output", tmp_path / "runs", "--llm", "reader", "--method", "vanilla_local")
+        [row] = self.rows("--output", small, "--llm", "reader", "--method", "vanilla_local")
 
-        assert row["stance"] == "0 favourable, 8 neutral, 0 unfavourable"
+        assert row["stance"] == "0 favourable, 2 neutral, 0 unfavourable"
         assert row["source choice"] == DASH
+
+    def test_names_the_source_that_is_chosen_first(self, small: Path):
+        [row] = self.rows("--output", small, "--method", "react", "--source-choice", "last")
+
+        assert [row[name] for name in ("method", "corpus", "source choice")] == ["react", "company", "last"]
+        assert row["stance"] == "not measured"

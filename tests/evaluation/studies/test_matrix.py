@@ -11,6 +11,7 @@ import pytest
 
 from prefrag.evaluation.metrics import summarise
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.studies import matrix
 from prefrag.evaluation.studies.matrix import Cell, combine_cells, print_table, write_judge_pipelines
 from tests.evaluation.report.run_folders import prediction
 
@@ -153,3 +154,20 @@ def test_ablations_and_controls_run_by_name():
     assert made.name == "mspr_without_car"
     assert judge_errors("mspr_without_prs") == [0.0]
     assert judge_errors("mspr_without_car") == [0.0, 0.1]
+
+
+def test_the_command_tries_each_of_several_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made: list[Cell] = []
+    monkeypatch.setattr(matrix, "evaluate_all", lambda wanted, *_, **__: made.extend(wanted) or {})
+    for name in ("corpus.jsonl", "dev.jsonl"):
+        (tmp_path / name).write_text('{"id": "a", "question": "What?", "answers": ["b"], "supporting_ids": []}')
+    kept = tmp_path / "experiment.yaml"
+    kept.write_text("top_k: [5, 7]\ndistraction: 0\nmemory: 0.1\n")
+
+    matrix.main(
+        [tmp_path], tmp_path / "runs", ["prefrag"], ["judge_error=0,0.1", "top_k=5", "local.observed_last=true"], kept
+    )
+
+    tried = [(cell.experiment.top_k, cell.experiment.judge_error, cell.experiment.memory) for cell in made]
+    assert tried == [(5, 0.0, 0.1), (5, 0.1, 0.1)]
+    assert {cell.experiment.changes for cell in made} == {("local.observed_last=true",)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import shutil
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,56 +28,83 @@ from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply,
 PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
 
 
+@dataclass(frozen=True)
+class Collection:
+    """A finished collection, which tests only read.
+
+    :param folder: Its folder.
+    :param small: The model that replied.
+    :param report: The report.
+    """
+
+    folder: Path
+    small: Model
+    report: dict[str, Any]
+
+    def copy(self, folder: Path) -> Path:
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return folder
+
+
 def gather(folder: Path, plan: Plan = PLAN, count: int = 8, **settings: Any) -> dict[str, Any]:
     settings.setdefault("small", Model())
     return collect([write_dataset(folder / "data", count)], folder / "out", plan, **settings)
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    with pytest.MonkeyPatch.context() as environment:
+        folder, small = tmp_path_factory.mktemp("collected"), Model()
+        environment.setenv("PREFRAG_DATA_DIR", str(folder / "indexes"))
+        return Collection(folder, small, gather(folder, small=small))
+
+
+@pytest.fixture(scope="module")
+def agreed(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Of a small model that always says True."""
+    with pytest.MonkeyPatch.context() as environment:
+        folder, small = tmp_path_factory.mktemp("agreed"), Model(lambda prompt, parameters: reply(True))
+        environment.setenv("PREFRAG_DATA_DIR", str(folder / "indexes"))
+        return Collection(folder, small, gather(folder, small=small))
 
 
 def steps(folder: Path) -> list[dict[str, Any]]:
     return [step for run in read_lines(folder / "out" / STEPS) for step in run["steps"]]
 
 
-def test_every_judged_step_gets_nine_replies_to_one_prompt_each_with_a_temperature_and_a_top_p(tmp_path: Path):
-    small = Model()
-
-    gather(tmp_path, small=small)
-
-    assert small.calls
+def test_every_judged_step_gets_nine_replies_to_one_prompt_each_with_a_temperature_and_a_top_p(collected: Collection):
+    assert collected.small.calls
     by_prompt: dict[str, list[Any]] = {}
-    for call in small.calls:
+    for call in collected.small.calls:
         by_prompt.setdefault(call["messages"][0].text, []).append((call["temperature"], call["top_p"]))
     assert all(sorted(points) == sorted(GRID) for points in by_prompt.values())
-    assert len({call["seed"] for call in small.calls}) == len(small.calls)
+    assert len({call["seed"] for call in collected.small.calls}) == len(collected.small.calls)
 
 
-def test_the_prompt_is_the_one_that_is_served(tmp_path: Path):
-    gather(tmp_path)
+def test_the_prompt_is_the_one_that_is_served(tmp_path: Path, collected: Collection):
     dataset, served = write_dataset(tmp_path / "data"), Model()
     setup = Setup("prefrag", Experiment(corpus=dataset.corpus, llm="simulated", prompts="product"), dataset.questions)
+    runs = read_lines(collected.folder / "out" / STEPS)
     with setup.environment():
         pipeline = setup.build()
         judge = next(part for _, part in pipeline.walk() if isinstance(part, SourceSwitchJudge))
         own = judge.judge.model_judge
         judge.judge = ModelJudge(served, own.prompt, own.generation_kwargs)
-        for run in read_lines(tmp_path / "out" / STEPS):
+        for run in runs:
             ask(run["question"], pipeline, top_k=2)
 
     sent = [[{"role": m.role.value, "content": m.text} for m in call["messages"]] for call in served.calls]
-    first = [run["steps"][0]["prompt"] for run in read_lines(tmp_path / "out" / STEPS) if run["steps"]]
+    first = [run["steps"][0]["prompt"] for run in runs if run["steps"]]
     assert first
     assert all(prompt in sent for prompt in first)
 
 
-def test_the_first_step_is_not_judged(tmp_path: Path):
-    gather(tmp_path)
-
-    assert {step["step"] for step in steps(tmp_path)} <= {2, 3, 4}
+def test_the_first_step_is_not_judged(collected: Collection):
+    assert {step["step"] for step in steps(collected.folder)} <= {2, 3, 4}
 
 
-def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(tmp_path: Path):
-    gather(tmp_path)
-
-    pairs = read_lines(tmp_path / "out" / PAIRS)
+def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(collected: Collection):
+    pairs = read_lines(collected.folder / "out" / PAIRS)
     assert pairs
     for pair in pairs:
         [chosen], [rejected] = pair["chosen"], pair["rejected"]
@@ -86,10 +115,8 @@ def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(tmp_path
         assert pair["canonical"] is None
 
 
-def test_a_pair_says_where_it_is_from(tmp_path: Path):
-    gather(tmp_path)
-
-    pair = read_lines(tmp_path / "out" / PAIRS)[0]
+def test_a_pair_says_where_it_is_from(collected: Collection):
+    pair = read_lines(collected.folder / "out" / PAIRS)[0]
     assert pair["question_id"].startswith("q-")
     assert pair["step"] >= 2
     assert pair["top_k"] == 2
@@ -101,16 +128,14 @@ def test_a_pair_says_where_it_is_from(tmp_path: Path):
     assert points[tuple(pair["rejected_point"].values())] == pair["rejected"][0]["content"]
 
 
-def test_a_step_whose_replies_all_agree_is_dropped_and_counted(tmp_path: Path):
-    report = gather(tmp_path, small=Model(lambda prompt, parameters: reply(True)))
-
-    verdicts = report["gold_verdicts"]
-    assert report["pairs"]["total"] == 0
-    assert report["dropped"] == {"no negative": verdicts["True"], "no positive": verdicts["False"]}
+def test_a_step_whose_replies_all_agree_is_dropped_and_counted(agreed: Collection):
+    verdicts = agreed.report["gold_verdicts"]
+    assert agreed.report["pairs"]["total"] == 0
+    assert agreed.report["dropped"] == {"no negative": verdicts["True"], "no positive": verdicts["False"]}
 
 
-def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(tmp_path: Path):
-    report = gather(tmp_path, replace(PLAN, canonical=True), small=Model(lambda prompt, parameters: reply(True)))
+def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(tmp_path: Path, agreed: Collection):
+    report = gather(agreed.copy(tmp_path), replace(PLAN, canonical=True))
 
     pairs = read_lines(tmp_path / "out" / PAIRS)
     assert report["dropped"] == {}
@@ -132,15 +157,12 @@ def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path:
     assert report["replies_unreadable"] == report["replies"] / 3
 
 
-def test_the_path_goes_on_with_the_gold_verdict(tmp_path: Path):
-    always_true = gather(tmp_path / "a", small=Model(lambda prompt, parameters: reply(True)))
-    always_false = gather(tmp_path / "b", small=Model(lambda prompt, parameters: reply(False)))
-
-    assert always_true["judged_steps_by_iteration"] == always_false["judged_steps_by_iteration"]
+def test_the_path_goes_on_with_the_gold_verdict(collected: Collection, agreed: Collection):
+    assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
 
 
-def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Path):
-    whole = gather(tmp_path / "whole")
+def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Path, collected: Collection):
+    whole = collected.report
     gather(tmp_path, replace(PLAN, limit=3))
     with (tmp_path / "out" / STEPS).open("ab") as file:
         file.write(b'{"dataset": "data/questions", "id": "q-')
@@ -149,40 +171,27 @@ def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Pat
     report = gather(tmp_path, small=small)
 
     assert report == whole
-    assert (tmp_path / "out" / PAIRS).read_text() == (tmp_path / "whole" / "out" / PAIRS).read_text()
+    assert (tmp_path / "out" / PAIRS).read_text() == (collected.folder / "out" / PAIRS).read_text()
     assert 0 < len(small.calls) < whole["replies"]
 
 
-def test_a_finished_collection_calls_no_model_again(tmp_path: Path):
-    gather(tmp_path)
+def test_a_finished_collection_calls_no_model_again(tmp_path: Path, collected: Collection):
     small = Model()
 
-    gather(tmp_path, replace(PLAN, most_true=1, most_false=1), small=small)
+    gather(collected.copy(tmp_path), replace(PLAN, most_true=1, most_false=1), small=small)
 
     assert small.calls == []
     assert len(read_lines(tmp_path / "out" / PAIRS)) == 2
 
 
-def test_a_folder_with_other_settings_is_refused(tmp_path: Path):
-    gather(tmp_path)
-
+def test_a_folder_with_other_settings_is_refused(tmp_path: Path, collected: Collection):
     with pytest.raises(ValueError, match="top_k was"):
-        gather(tmp_path, replace(PLAN, top_k=(3, 5)))
+        gather(collected.copy(tmp_path), replace(PLAN, top_k=(3, 5)))
 
 
-def test_the_number_of_documents_is_drawn_for_each_question(tmp_path: Path):
-    gather(tmp_path, replace(PLAN, top_k=(2, 5)), count=20)
-
-    drawn = {run["top_k"] for run in read_lines(tmp_path / "out" / STEPS)}
-    assert drawn == {2, 3, 4, 5}
-
-
-def test_concurrency_changes_nothing_but_the_order_of_the_runs(tmp_path: Path):
-    one = gather(tmp_path / "a", concurrency=1)
-    many = gather(tmp_path / "b", concurrency=8)
-
-    assert one == many
-    assert (tmp_path / "a/out" / PAIRS).read_text() == (tmp_path / "b/out" / PAIRS).read_text()
+def test_concurrency_changes_nothing_but_the_order_of_the_runs(tmp_path: Path, collected: Collection):
+    assert gather(tmp_path, concurrency=1) == collected.report
+    assert (tmp_path / "out" / PAIRS).read_text() == (collected.folder / "out" / PAIRS).read_text()
 
 
 def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
@@ -198,7 +207,7 @@ def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
 
 
 def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):
-    gather(tmp_path, replace(PLAN, held_out=0.5), count=30)
+    gather(tmp_path, replace(PLAN, held_out=0.5, top_k=(2, 5)), count=20)
 
     held_out = read_lines(tmp_path / "out" / HELD_OUT)
     pairs = read_lines(tmp_path / "out" / PAIRS)
@@ -206,18 +215,16 @@ def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path
     assert counts["True"] == counts["False"] > 0
     assert {one["question_id"] for one in held_out}.isdisjoint(one["question_id"] for one in pairs)
     assert all("chosen" not in one for one in held_out)
+    # The number of documents is drawn for each question.
+    assert {run["top_k"] for run in read_lines(tmp_path / "out" / STEPS)} == {2, 3, 4, 5}
 
 
 def test_a_model_that_fails_ends_the_collection_and_the_same_call_tries_again(tmp_path: Path):
     with pytest.raises(ConnectionError, match="all failed"):
-        gather(tmp_path, small=Model(lambda prompt, parameters: "!no model there"))
+        gather(tmp_path, count=4, small=Model(lambda prompt, parameters: "!no model there"))
 
-    assert gather(tmp_path)["questions_failed"] == 0
-
-
-def test_whether_the_model_thinks_is_kept_for_its_chat_template(tmp_path: Path):
-    gather(tmp_path, small=Model(thinking=False))
-
+    assert gather(tmp_path, count=4, small=Model(thinking=False))["questions_failed"] == 0
+    # Whether the model thinks is kept for its chat template.
     assert read_lines(tmp_path / "out" / PAIRS)[0]["chat_template_kwargs"] == {"enable_thinking": False}
 
 
@@ -245,14 +252,16 @@ class TestStrongerModel:
         assert set(report["gold_verdicts"]) == {"False"}
         assert report["models"] == {"small": "small", "gold": "big"}
 
-    @pytest.mark.parametrize("choice", ['{"id": 3}', '{"id": "3"}', 'It is this one: {"id": 3}'])
-    def test_chooses_the_analysis_closest_to_its_own(self, tmp_path: Path, choice: str):
+    def test_chooses_the_analysis_closest_to_its_own(self, tmp_path: Path):
+        forms = itertools.cycle(['{"id": 3}', '{"id": "3"}', 'It is this one: {"id": 3}'])
+
         def big(prompt: str, parameters: dict[str, Any]) -> str:
-            return choice if "Standard analysis" in prompt else reply(True, "Something is new.")
+            return next(forms) if "Standard analysis" in prompt else reply(True, "Something is new.")
 
         gather(tmp_path, self.PLAN, gold=Model(big))
 
         judged = steps(tmp_path)
+        assert len(judged) > 3
         assert {step["chosen_by"] for step in judged} == {"model"}
         # The third of the candidates that say True is the fifth of all.
         assert {step["chosen"] for step in judged} == {4}
@@ -268,7 +277,7 @@ class TestStrongerModel:
         assert report["agreement"]["of_gold_with_passages"] is not None
 
     def test_a_step_without_its_verdict_is_dropped_and_keeps_its_passages(self, tmp_path: Path):
-        report = gather(tmp_path, self.PLAN, gold=Model(lambda prompt, parameters: "I cannot say."))
+        report = gather(tmp_path, self.PLAN, 4, gold=Model(lambda prompt, parameters: "I cannot say."))
 
         assert report["dropped"] == {"no gold verdict": report["judged_steps"]}
 
@@ -286,7 +295,7 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
     ended = CliRunner().invoke(
         app,
         ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--labels", "gold",
-         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--held-out", "0"],
+         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--set", "held_out=0"],
     )  # fmt: skip
 
     assert ended.exit_code == 0, ended.output
@@ -302,6 +311,8 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
         (["--labels", "model"], "give --gold-llm and --gold-model"),
         (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
         (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
+        (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
+        (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):

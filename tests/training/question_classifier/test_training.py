@@ -107,6 +107,7 @@ def server() -> Iterator[FakeModelServer]:
     running.close()
 
 
+@pytest.mark.slow
 def test_the_command_takes_its_labels_from_a_model_server(
     datasets: tuple[Dataset, Dataset], server: FakeModelServer, tmp_path: Path
 ):
@@ -125,3 +126,18 @@ def test_the_command_takes_its_labels_from_a_model_server(
     known = TreeQuestionClassifier(str(tmp_path / "t.json")).classify("Is there a town named Belbaden?")
     assert set(known.probabilities) == {"no_retrieval", "single_step", "multi_step"}
     assert (tmp_path / "t-training").is_dir(), "answers of a model are not thrown away"
+
+
+def test_the_command_reports_the_results(
+    datasets: tuple[Dataset, Dataset], trained: QuestionTraining, monkeypatch: pytest.MonkeyPatch
+):
+    from prefrag.cli.main import train
+
+    monkeypatch.setattr("prefrag.training.question_classifier.train_questions", lambda *given, **named: trained)
+    arguments = ["questions", "--dataset", f"{datasets[0].questions}:{datasets[0].corpus}", "--output", "t.json"]
+
+    result = CliRunner().invoke(train, arguments)
+
+    assert result.exit_code == 0, result.output
+    assert "rivers/questions: 100.0%; 100.0%; - (0% / 0% / 100%, 13 questions)" in result.output
+    assert f"set {trained.output} as `trees` of the TreeQuestionClassifier" in result.output

@@ -1,0 +1,76 @@
+"""The settings of a command that has more of them than anyone types: a YAML file, and single fields over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from prefrag.components.errors import BadInput, Missing
+
+T = TypeVar("T")
+
+
+def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Part the settings of the command from those of the pipeline, which have a path or take a part over."""
+    of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
+    return [text for text in given if text not in of_pipeline], of_pipeline
+
+
+def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
+    """Read the fields that a file and FIELD=VALUE texts set; the texts win."""
+    found: dict[str, Any] = {}
+    if file is not None:
+        if not file.is_file():
+            raise Missing(f"There is no file {file}: give a YAML file of settings.")
+        found = _read_yaml(file.read_text(encoding="utf-8"), str(file)) or {}
+        if not isinstance(found, dict):
+            raise BadInput(f"{file} holds no settings: write one 'name: value' a line.")
+    for text in single:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadInput(f"'{text}' sets nothing: write NAME=VALUE.")
+        found[name] = _read_yaml(value, f"'{text}'")
+    names = [one.name for one in fields(kind)]
+    for name in found:
+        if name not in names:
+            nearest = get_close_matches(str(name), names, 1, cutoff=0) or names
+            raise BadInput(f"There is no setting '{name}': the nearest is {nearest[0]}.")
+    return found
+
+
+def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Make settings of values as YAML and a command line write them."""
+    try:
+        return TypeAdapter(kind).validate_python(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = first.get("ctx", {}).get("error")
+        name = ".".join(map(str, first["loc"][:1]))
+        raise BadInput(str(reason or f"{name} is {first['input']!r}: {first['msg']}.")) from error
+
+
+def write_settings(settings: Any) -> str:
+    """Write what is not the default as YAML."""
+    kept = {
+        one.name: _plain(value) for one in fields(settings) if (value := getattr(settings, one.name)) != one.default
+    }
+    return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _read_yaml(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadInput(f"{where} is not YAML: {error}") from error
