@@ -51,8 +51,9 @@ _EXTRAS = {
     "llama": ("xllamacpp",),
     "dense": ("sentence_transformers", "lancedb", "torch"),
     "classifier": ("transformers", "torch", "onnx"),
-    "evaluation": ("matplotlib", "scipy"),
-    "train": ("trl", "peft", "torch"),
+    "evaluation": ("matplotlib",),
+    "trees": ("xgboost",),
+    "train": ("trl", "peft", "torch", "xgboost"),
 }
 # A person waits for the command.
 _LIST_SECONDS = 5.0
