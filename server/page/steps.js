@@ -1,15 +1,8 @@
-/** The steps of a run, one line each, as they happen. */
+/** The steps of a run, one line each, as they happen: in the words that the service gives, as in a terminal. */
 
 import { count, icon, make, strange } from "./dom.js";
 import { sourceName } from "./kinds.js";
 
-const JUDGED_BY = {
-  model: "by the model",
-  classifier: "by the classifier",
-  first_step: "the first search is not judged",
-  nothing_found: "nothing was found",
-  no_other_source: "no other source may be searched",
-};
 // What is shown otherwise: the passages that were observed are those that were found, and the answer stands below.
 const LEFT_OUT = new Set(["observation", "answer"]);
 const ICONS = {
@@ -61,35 +54,24 @@ export class Steps {
   }
 
   _line({ kind, text, data }) {
-    if (kind === "search") {
-      const shape = this.isExternal(data.source) ? "web" : "own";
-      return line(`search is-${shape}`, shape, `Search ${this._source(data.source)}`, strange("q", data.query));
-    }
-    if (kind === "found") return this._found(data);
-    if (kind === "verdict") {
-      const why = [JUDGED_BY[data.judged_by] ?? data.judged_by];
-      if (data.parsed === false) why.push("two replies could not be read");
-      const shown = ["first_step", "nothing_found", "no_other_source"].includes(data.judged_by) ? "" : data.analysis;
-      return line(data.status ? "keep" : "switch", data.status ? "keep" : "switch",
-        data.status ? "Verdict: keep" : "Verdict: switch to another source",
-        make("span", { class: "muted" }, ` (${why.join("; ")}) `), shown && strange("span", shown));
-    }
-    const [, word, rest] = text.match(/^([^:(]{1,60}): (.*)$/s) ?? [null, null, text];
-    return line(kind, ICONS[kind] ?? "dot", word, strange("span", rest));
+    const [, head, rest] = text.match(/^([^:(]{1,60}(?: \([^():]{1,60}\))?): (.*)$/s) ?? [null, "", text];
+    // A source has a name of its own on the page.
+    const words = data.source ? head.replace(` ${data.source}`, () => ` ${this._source(data.source)}`) : head;
+    const [className, name] = this._look(kind, data);
+    if (kind === "search") return line(className, name, words, strange("q", rest));
+    if (kind !== "found" || data.error) return line(className, name, words, strange("span", rest));
+    return line(className, name, words, make("span", { class: "titles" }, (data.titles ?? []).map((title, place) =>
+      strange("span", data.places?.[place] ? `${title} (${data.places[place]})` : title, "found-title"))));
   }
 
-  _found(data) {
-    const titles = data.titles ?? [];
-    if (data.error && !titles.length) {
-      return line("error", "warning", `${this._source(data.source)} failed`, strange("span", data.error));
-    }
-    const took = data.seconds < 1 ? `${Math.max(1, Math.round(data.seconds * 1000))} ms` : `${data.seconds.toFixed(1)} s`;
-    const facts = [titles.length ? count(titles.length, "passage") : "Nothing found", took];
-    return line("found", "found", facts.join(" in "),
-      data.sent_out && make("span", { class: "tag tag-out" }, icon("out"), "the query left this machine"),
-      make("span", { class: "titles" }, titles.map((title, place) =>
-        strange("span", data.places?.[place] ? `${title} (${data.places[place]})` : title, "found-title"))),
-      data.error && strange("span", `Part of it failed: ${data.error}`, "muted"));
+  /** Choose the class and the icon of an event. */
+  _look(kind, data) {
+    const shape = this.isExternal(data.source) ? "web" : "own";
+    if (kind === "search") return [`search is-${shape}`, shape];
+    if (kind === "verdict") return data.status ? ["keep", "keep"] : ["switch", "switch"];
+    if (kind !== "found") return [kind, ICONS[kind] ?? "dot"];
+    if (data.error && !data.titles?.length) return ["error", "warning"];
+    return data.sent_out ? ["found is-out", "out"] : ["found", "found"];
   }
 }
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from prefrag.components.state.state import Event
+from prefrag.pipelines.trace_text import trace_text
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # In the place of the network: the test sends the parts of the stream, and sees whether the page has given up.
 _SCRIPTED_RUNS = """
@@ -94,7 +97,7 @@ class ScriptedRuns:
 
 
 def event(kind: str, step: int = 1, text: str = "", **data: Any) -> dict[str, Any]:
-    return {"event": {"kind": kind, "step": step, "text": text or f"{kind}: something", "data": data}}
+    return {"event": {"kind": kind, "step": step, "text": text or trace_text(Event(kind, step, data)), "data": data}}
 
 
 def document(mark: str, content: str, title: str = "A title", **more: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from prefrag.pipelines.trace_text import trace_text
             f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
         ),
         ("closed", {"sources": ["web"], "reason": "the web is closed"}, "Not searched: web (the web is closed)"),
-        ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),
+        ("found", {"source": "web", "titles": [], "error": "down"}, "Search of web failed: down"),
         (
             "verdict",
             {"status": True, "judged_by": "first_step", "analysis": "Nothing to compare with.", "parsed": True},
