@@ -262,8 +262,10 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
 class _Probe(ChatModel):
     """The model as a run calls it, but briefly and once."""
 
+    retries = 0
+
     def __init__(self, model: ChatModel):
-        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS), max_retries=0)
+        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS))
 
     @property
     def reply_limit(self) -> int | None:
