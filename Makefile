@@ -61,7 +61,7 @@ variants: $(VENV)/.core  ## write the pipelines that are another one with some b
 
 lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
-	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra dev --group gguf"; do \
+	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra trees --extra dev --group gguf"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 

@@ -51,8 +51,9 @@ _EXTRAS = {
     "llama": ("xllamacpp",),
     "dense": ("sentence_transformers", "lancedb", "torch"),
     "classifier": ("transformers", "torch", "onnx"),
-    "evaluation": ("matplotlib", "scipy"),
-    "train": ("trl", "peft", "torch"),
+    "evaluation": ("matplotlib",),
+    "trees": ("xgboost",),
+    "train": ("trl", "peft", "torch", "xgboost"),
 }
 # A person waits for the command.
 _LIST_SECONDS = 5.0
@@ -261,8 +262,10 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
 class _Probe(ChatModel):
     """The model as a run calls it, but briefly and once."""
 
+    retries = 0
+
     def __init__(self, model: ChatModel):
-        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS), max_retries=0)
+        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS))
 
     @property
     def reply_limit(self) -> int | None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.block import Block, check_choice
 from prefrag.components.errors import PrefragError
 
 # The name of the provider in the trace where the documents come from a recording.
@@ -72,7 +73,7 @@ class Entry:
         return cls(**{kind: value})
 
 
-class Recording:
+class Recording(Block):
     """A JSON-lines file of searches and of models' replies, each found by the content of its request.
 
     Equal requests have one entry, even where a model gave another reply the second time. With ``reuse`` the first reply
@@ -87,30 +88,13 @@ class Recording:
     """
 
     def __init__(self, path: str, mode: Mode = "reuse"):
-        if mode not in get_args(Mode):
-            raise ValueError(f"The mode of a recording is '{mode}': set it to record, replay or reuse.")
+        check_choice(get_args(Mode), mode=mode)
         if mode == "replay" and not Path(path).is_file():
             raise ValueError(f"There is no recording at {path}: record one first (mode: record).")
         self.path = path
         self.mode: Mode = mode
         self._file = _open(Path(path))
         self._file.refresh(repair=mode != "replay")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the recording.
-
-        :returns: Its settings as plain values.
-        """
-        return default_to_dict(self, path=self.path, mode=self.mode)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Recording:
-        """Make a recording from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The recording.
-        """
-        return default_from_dict(cls, data)
 
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
         """Find the recorded outcome of a request.

@@ -18,7 +18,7 @@ CLASSES = "classes"
 
 
 class TreesMissing(Missing):
-    """Report that there are no trained trees, or no package that runs them; the message states what to do."""
+    """Report that there are no trained trees, or nothing that trains them; the message states what to do."""
 
 
 class BoostedTrees:
@@ -121,7 +121,7 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     :param file: A model saved by XGBoost in JSON, with the names of its features.
     :param features: The names of the features of a row, in order.
     :returns: The trees.
-    :raises TreesMissing: When the file or XGBoost is absent.
+    :raises TreesMissing: When the file is absent.
     :raises ValueError: When the file holds no trees, or trees over other features.
     """
     file = Path(file).expanduser()

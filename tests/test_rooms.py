@@ -37,6 +37,7 @@ ROOMS = (
     "both_ways",
     "parts",
     "recording",
+    "block",
     "trees",
     "audit_log",
     "file_lock",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prefrag.components.trees import BoostedTrees
+from prefrag.components.trees import BoostedTrees, TreesMissing
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
 
@@ -23,11 +24,13 @@ class TreeTraining:
     :param datasets: The datasets to train on.
     :param output: The file to write, JSON.
     :param on_progress: Called with a description of the current work.
+    :raises TreesMissing: When XGBoost is not installed.
     :raises FileNotFoundError: When the folder of the output is absent.
     :raises ValueError: When there is no dataset, or two have one name, which a report could not distinguish.
     """
 
     def __init__(self, datasets: Sequence[Dataset], output: Path, on_progress: Callable[[str], None] | None):
+        import_xgboost()
         self._started = time.perf_counter()
         self.output = Path(output).expanduser()
         self._on_progress = on_progress
@@ -60,6 +63,26 @@ class TreeTraining:
             part.replace(self.output)
         finally:
             part.unlink(missing_ok=True)
+
+
+def import_xgboost() -> Any:
+    """Import what trains trees, and is not needed to run them."""
+    try:
+        return importlib.import_module("xgboost")
+    except ImportError as error:
+        raise TreesMissing(
+            "Trees are trained by XGBoost, which is not installed: make install EXTRAS=trees (or pip install "
+            "'prefrag[trees]')."
+        ) from error
+
+
+def fit_trees(
+    settings: Mapping[str, Any], rounds: int, rows: Any, names: Sequence[str], objective: Any = None, **labels: Any
+) -> Any:
+    """Train trees on rows of features, on one thread so that the same rows give the same trees."""
+    xgboost = import_xgboost()
+    matrix = xgboost.DMatrix(rows, feature_names=list(names), nthread=1, **labels)
+    return xgboost.train(dict(settings), matrix, rounds, obj=objective)
 
 
 def read_booster(booster: Any) -> BoostedTrees:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-from haystack import default_to_dict
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate
 from prefrag.components.adaptive_rag.question_features import FEATURES, question_features
+from prefrag.components.block import Block
 from prefrag.components.both_ways import at_once
 from prefrag.components.reader.question_form import looks_english
 from prefrag.components.trees import BoostedTrees, load_trees
@@ -17,7 +15,7 @@ SHIPPED_TREES = Path(__file__).parent / "question_trees.json"
 NOT_ENGLISH = "the classifier has learnt from English questions alone"
 
 
-class TreeQuestionClassifier:
+class TreeQuestionClassifier(Block):
     """Classify a question with boosted trees, in less than a millisecond.
 
     ```python
@@ -36,13 +34,6 @@ class TreeQuestionClassifier:
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")
         self.trees = trees
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the classifier as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
-        return default_to_dict(self, trees=self.trees)
 
     def warm_up(self) -> None:
         """Load the trees.

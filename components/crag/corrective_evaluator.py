@@ -9,6 +9,7 @@ from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.block import check_range, check_whole
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
@@ -78,13 +79,10 @@ class CorrectiveEvaluator:
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
         if search_source is not None and chat_generator is None:
             raise ValueError(f"A query for '{search_source}' has to be written: give chat_generator a model.")
-        if not -1 <= lower <= upper <= 1 or not -1 <= strip_threshold <= 1:
-            raise ValueError(
-                f"lower is {lower}, upper {upper} and strip_threshold {strip_threshold}: scores are from -1 to 1, and "
-                "lower is at most upper."
-            )
-        if strip_sentences < 1 or (strips is not None and strips < 1):
-            raise ValueError(f"strips is {strips} and strip_sentences {strip_sentences}: set them to 1 or more.")
+        check_range(-1, 1, lower=lower, upper=upper, strip_threshold=strip_threshold)
+        if lower > upper:
+            raise ValueError(f"lower is {lower} and upper {upper}: set lower to at most upper.")
+        check_whole(1, strips=strips, strip_sentences=strip_sentences)
         prompt_path(prompt)
         self.judge = judge
         self.chat_generator = chat_generator

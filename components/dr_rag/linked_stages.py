@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 
+from prefrag.components.block import Block, check_whole
 from prefrag.components.both_ways import blocking
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
@@ -28,7 +28,7 @@ from prefrag.components.state.state import Identity, State, identity
 
 
 @component
-class LinkedStages:
+class LinkedStages(Block):
     """Retrieve in both stages of DR-RAG, with the mentions of titles as further candidates, and select.
 
     The first stage is what the question finds, and the passages whose titles it mentions. The candidates of each
@@ -64,11 +64,7 @@ class LinkedStages:
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):
                 raise ValueError(f"`{name}` is no source: put your retriever into a RetrievalSource.")
-        if first_stage_depth < 1 or second_stage_depth < 1:
-            raise ValueError(
-                f"first_stage_depth is {first_stage_depth} and second_stage_depth {second_stage_depth}: "
-                "set each to at least 1."
-            )
+        check_whole(1, first_stage_depth=first_stage_depth, second_stage_depth=second_stage_depth)
         self.source = source
         self.links = links
         self.classifier = PairClassifier(selection="fill") if classifier is None else classifier
@@ -76,21 +72,6 @@ class LinkedStages:
         self.open_question = open_question
         self.first_stage_depth = first_stage_depth
         self.second_stage_depth = second_stage_depth
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component.
-
-        :returns: Its parameters as plain values.
-        """
-        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
-        names = ("source", "links", "classifier", "concat", "open_question")
-        parts = {name: getattr(self, name) for name in names}
-        return default_to_dict(
-            self,
-            **{name: None if part is None else component_to_dict(part, name) for name, part in parts.items()},
-            first_stage_depth=self.first_stage_depth,
-            second_stage_depth=self.second_stage_depth,
-        )
 
     def warm_up(self) -> None:
         """Warm up the sources and the classifier."""

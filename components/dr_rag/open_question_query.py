@@ -6,6 +6,7 @@ import re
 
 from haystack import Document, component
 
+from prefrag.components.block import check_whole
 from prefrag.components.both_ways import at_once
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
@@ -37,8 +38,7 @@ class OpenQuestionQuery:
         :param max_names: The most names of a document in its query; None for all.
         :raises ValueError: When max_names is under 1.
         """
-        if max_names is not None and max_names < 1:
-            raise ValueError(f"max_names is {max_names}: set it to at least 1, or to null for all.")
+        check_whole(1, max_names=max_names)
         self.term_statistics = term_statistics
         self.max_names = max_names
 

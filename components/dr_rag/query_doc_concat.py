@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from haystack import Document, component
 
+from prefrag.components.block import check_whole
 from prefrag.components.both_ways import at_once
 
 
@@ -34,8 +35,7 @@ class QueryDocConcat:
         """
         if isinstance(parts, str):
             raise ValueError(f"parts is {parts!r}: give a list of `content` and fields of the meta, such as `title`.")
-        if max_words is not None and max_words < 1:
-            raise ValueError(f"max_words is {max_words}: set it to at least 1, or to null for whole documents.")
+        check_whole(1, max_words=max_words)
         self.parts = list(parts)
         self.max_words = max_words
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 
+from prefrag.components.block import Block, check_whole
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
@@ -27,7 +27,7 @@ SourceCall = tuple[RetrievalSource, State]
 
 
 @component
-class SecondStage:
+class SecondStage(Block):
     """Retrieve in the second stage of DR-RAG, and select (section 2.2, equations 1, 3 and 4).
 
     It comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a query with
@@ -55,27 +55,12 @@ class SecondStage:
         """
         if not isinstance(source, RetrievalSource):
             raise ValueError("The second stage needs a source: put your retriever into a RetrievalSource.")
-        if (k1 is not None and k1 < 1) or second_stage_depth < 1:
-            raise ValueError(f"k1 is {k1} and second_stage_depth {second_stage_depth}: set each to at least 1.")
+        check_whole(1, k1=k1, second_stage_depth=second_stage_depth)
         self.source = source
         self.concat = QueryDocConcat() if concat is None else concat
         self.classifier = classifier
         self.k1 = k1
         self.second_stage_depth = second_stage_depth
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component.
-
-        :returns: Its parameters as plain values.
-        """
-        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
-        parts = {"source": self.source, "concat": self.concat, "classifier": self.classifier}
-        return default_to_dict(
-            self,
-            **{key: None if part is None else component_to_dict(part, key) for key, part in parts.items()},
-            k1=self.k1,
-            second_stage_depth=self.second_stage_depth,
-        )
 
     def warm_up(self) -> None:
         """Warm up the source and the classifier."""

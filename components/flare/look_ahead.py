@@ -6,6 +6,7 @@ import re
 
 from haystack import component
 
+from prefrag.components.block import check_range
 from prefrag.components.both_ways import at_once
 from prefrag.components.reasoner.reply_formats.cot_format import ends_chain, read_chain
 from prefrag.components.reasoner.reply_formats.fields import plain_query
@@ -42,9 +43,7 @@ class LookAhead:
         :param mask: A token of this probability or a lower one is left out of the query (beta); 0 leaves out none.
         :raises ValueError: When a probability is not from 0 to 1.
         """
-        for name, value in (("threshold", threshold), ("mask", mask)):
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} is {value}: set it to a probability, from 0 to 1.")
+        check_range(0, 1, threshold=threshold, mask=mask)
         self.threshold = threshold
         self.mask = mask
 

@@ -10,6 +10,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import blocking, call_component, either
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
@@ -52,14 +53,14 @@ class ChatModel:
     ```
     """
 
+    # Further attempts after a failed connection, a time-out, or status 429 or 5xx.
+    retries = 2
+
     def __init__(
         self,
         role: Role = "llm",
         generation_kwargs: dict[str, Any] | None = None,
         timeout: float | None = None,
-        max_retries: int = 2,
-        context_window: int | None = None,
-        structured_output: StructuredOutput | None = None,
     ):
         """Check the settings; the model is chosen later.
 
@@ -68,29 +69,13 @@ class ChatModel:
             go under ``extra_body``.
         :param timeout: Seconds that a call may take, its retries included; None for ``PREFRAG_LLM_SECONDS`` (or
             ``PREFRAG_JUDGE_SECONDS``), and without it 120.
-        :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
-        :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
-            ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for a GGUF file.
-        :param structured_output: How a server is made to reply in JSON: ``json_schema`` sends the schema,
-            ``json_object`` only requires JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
-            ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. A GGUF file always gets the schema.
         :raises ValueError: For a value out of its range.
         """
-        if role not in get_args(Role):
-            raise ValueError(f"role is '{role}': set it to llm or judge.")
-        if (timeout is not None and timeout <= 0) or max_retries < 0:
-            raise ValueError("timeout must be above zero and max_retries at least zero.")
-        if context_window is not None and context_window <= 0:
-            raise ValueError(f"context_window is {context_window}: set it to the tokens that the model can hold.")
-        if structured_output is not None and structured_output not in get_args(StructuredOutput):
-            allowed = ", ".join(get_args(StructuredOutput))
-            raise ValueError(f"structured_output is '{structured_output}': set it to {allowed}.")
+        check_choice(get_args(Role), role=role)
+        check_above_zero(timeout=timeout)
         self.role = role
         self.generation_kwargs = generation_kwargs or {}
         self._timeout = timeout
-        self.max_retries = max_retries
-        self._context_window = context_window
-        self._structured_output = structured_output
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,15 +83,7 @@ class ChatModel:
 
         :returns: Its settings as plain values.
         """
-        return default_to_dict(
-            self,
-            role=self.role,
-            generation_kwargs=self.generation_kwargs,
-            timeout=self._timeout,
-            max_retries=self.max_retries,
-            context_window=self._context_window,
-            structured_output=self._structured_output,
-        )
+        return default_to_dict(self, role=self.role, generation_kwargs=self.generation_kwargs, timeout=self._timeout)
 
     @property
     def is_absent(self) -> bool:
@@ -136,8 +113,6 @@ class ChatModel:
     @property
     def context_window(self) -> int:
         """Tokens of prompt and reply together."""
-        if self._context_window is not None:
-            return self._context_window
         default = embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
         return self._settings.context or default
 
@@ -164,7 +139,7 @@ class ChatModel:
     @property
     def structured_output(self) -> StructuredOutput:
         """How a server is made to reply in JSON."""
-        return self._structured_output or self._settings.structured
+        return self._settings.structured
 
     @property
     def server(self) -> ModelServer | None:
@@ -256,7 +231,7 @@ class ChatModel:
                 f"{self._prefix}BASE_URL is not the address of a server: it looks like http://localhost:8000/v1."
             )
         own = self._settings
-        server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.max_retries)
+        server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
         if not server.model:
             raise ValueError(
                 f"{self._prefix}MODEL is not set: give it the name of a model that {server.address}/models lists."

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.block import Block, check_above_zero, check_whole
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
@@ -34,7 +35,7 @@ _EXIT_SECONDS = 5.0
 
 
 @component
-class EmbeddedChatGenerator:
+class EmbeddedChatGenerator(Block):
     """Call a model without a server: llama.cpp runs a GGUF file in this process.
 
     The model is loaded once a process, however many instances have the same settings, and answers one call after
@@ -59,7 +60,6 @@ class EmbeddedChatGenerator:
         model_path: str,
         context_window: int = CONTEXT_WINDOW,
         max_tokens: int = 512,
-        threads: int = 1,
         timeout: float = 120.0,
         adapter_path: str | None = None,
     ):
@@ -68,37 +68,18 @@ class EmbeddedChatGenerator:
         :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
         :param max_tokens: Tokens of a reply, where the call does not set them.
-        :param threads: Processor threads of the model.
         :param timeout: Seconds that a call may take, waiting in the queue and loading included.
         :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a file of
             its own: written back into weights of 4 bits, the training is lost.
         :raises ValueError: For a number that is not above zero.
         """
-        numbers = {"context_window": context_window, "max_tokens": max_tokens, "threads": threads, "timeout": timeout}
-        for name, number in numbers.items():
-            if number <= 0:
-                raise ValueError(f"{name} is {number}: set it above zero.")
+        check_whole(1, context_window=context_window, max_tokens=max_tokens)
+        check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window
         self.max_tokens = max_tokens
-        self.threads = threads
         self.timeout = timeout
         self.adapter_path = adapter_path
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component.
-
-        :returns: Its settings as plain values.
-        """
-        return default_to_dict(
-            self,
-            model_path=self.model_path,
-            context_window=self.context_window,
-            max_tokens=self.max_tokens,
-            threads=self.threads,
-            timeout=self.timeout,
-            adapter_path=self.adapter_path,
-        )
 
     def warm_up(self) -> None:
         """Load the model, if no other instance has.
@@ -131,7 +112,7 @@ class EmbeddedChatGenerator:
 
     @property
     def _model(self) -> _Model:
-        return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads)
+        return _share_model(self.model_path, self.adapter_path, self.context_window)
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         try:
@@ -188,11 +169,10 @@ class _Model:
     properly, while the interpreter still runs.
     """
 
-    def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
+    def __init__(self, path: str, adapter: str | None, context_window: int):
         self._path = path
         self._adapter = adapter
         self._context_window = context_window
-        self._threads = threads
         # llama.cpp ends its own threads only when this object is freed, and threads that outlive the interpreter crash
         # it: no local variable may hold the object, because the traceback of an error could keep it alive.
         self._server: Any = None
@@ -234,7 +214,7 @@ class _Model:
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
             # Loading is tried again at the next call, because the user may have repaired the model.
-            self._server = _load(self._path, self._adapter, self._context_window, self._threads)
+            self._server = _load(self._path, self._adapter, self._context_window)
         if call.body is None:
             return ChatMessage.from_assistant("")
         chunks: list[dict[str, Any]] = []
@@ -276,7 +256,7 @@ def _refusal(error: dict[str, Any]) -> str:
     return f"The model in this process refused the call, correct its parameters: {error.get('message', error)}"
 
 
-def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
+def _load(path: str, adapter: str | None, context_window: int) -> Any:
     """Load a model into a silent server of llama.cpp."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
@@ -298,7 +278,7 @@ def _load(path: str, adapter: str | None, context_window: int, threads: int) -> 
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
@@ -314,16 +294,16 @@ def _load(path: str, adapter: str | None, context_window: int, threads: int) -> 
         ) from error
 
 
-_models: dict[tuple[int, str, str | None, int, int], _Model] = {}
+_models: dict[tuple[int, str, str | None, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
-def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
+def _share_model(path: str, adapter: str | None, context_window: int) -> _Model:
     # A forked process does not have its parent's threads, so it needs its own model.
-    key = (os.getpid(), path, adapter, context_window, threads)
+    key = (os.getpid(), path, adapter, context_window)
     with _models_lock:
         if key not in _models:
-            _models[key] = _Model(path, adapter, context_window, threads)
+            _models[key] = _Model(path, adapter, context_window)
         return _models[key]
 
 

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.block import Block
 from prefrag.components.both_ways import blocking, call_component
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.generators.model_host import THIS_MACHINE, find_host
@@ -18,7 +18,7 @@ from prefrag.components.recording import Entry, Recording
 
 
 @component
-class RecordedChatGenerator:
+class RecordedChatGenerator(Block):
     """Record the replies of a chat generator, so that a run can be repeated without it.
 
     A reply is found by the name of the model and by the messages, parameters and tools of the call. The window and the
@@ -52,19 +52,6 @@ class RecordedChatGenerator:
         self.recording = recording
         self.name = name
         self.chat_generator = chat_generator
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component.
-
-        :returns: Its settings as plain values.
-        """
-        inner = self.chat_generator
-        return default_to_dict(
-            self,
-            recording=self.recording.to_dict(),
-            name=self.name,
-            chat_generator=None if inner is None else component_to_dict(inner, "chat_generator"),
-        )
 
     @property
     def is_absent(self) -> bool:

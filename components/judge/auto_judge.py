@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import Document, default_to_dict
+from haystack import Document
 
+from prefrag.components.block import Block
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import State, Verdict
 
 
-class AutoJudge:
+class AutoJudge(Block):
     """Judge with a model that can judge, and with trees where there is none.
 
     A model that is small enough to run in this process judges no better than chance, so the trees judge in its place,
@@ -31,13 +31,6 @@ class AutoJudge:
             raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
         self.model_judge = model_judge
         self.tree_judge = tree_judge
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
-        return default_to_dict(self, model_judge=self.model_judge, tree_judge=self.tree_judge)
 
     def warm_up(self) -> None:
         """Load or connect the chosen judge.

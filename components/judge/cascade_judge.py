@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from haystack import Document, default_to_dict
+from haystack import Document
 
+from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
 
 
-class CascadeJudge:
+class CascadeJudge(Block):
     """Judge with trees, and with a model where they are unsure; the verdict's score is the trees' probability."""
 
     def __init__(
@@ -28,25 +28,13 @@ class CascadeJudge:
         :param unsure_to: The probability, 0 to 1, from which they are sure again.
         :raises ValueError: When the bounds are out of order.
         """
-        if not 0 <= unsure_from <= unsure_to <= 1:
-            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set 0 <= from <= to <= 1.")
+        check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
+        if unsure_from > unsure_to:
+            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set the first to at most that.")
         self.tree_judge = tree_judge
         self.model_judge = model_judge
         self.unsure_from = unsure_from
         self.unsure_to = unsure_to
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
-        return default_to_dict(
-            self,
-            tree_judge=self.tree_judge,
-            model_judge=self.model_judge,
-            unsure_from=self.unsure_from,
-            unsure_to=self.unsure_to,
-        )
 
     def warm_up(self) -> None:
         """Load the trees and the model.

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
-from haystack import Document, default_to_dict
+from haystack import Document
 
+from prefrag.components.block import Block, check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
@@ -26,7 +27,7 @@ _TOKENS_OF_SCORE = 12
 _MOST_SCORES = 100
 
 
-class ModelJudge:
+class ModelJudge(Block):
     """Judge with a language model that compares new and observed passages (equation 3 and table 20 of PrefRAG)."""
 
     def __init__(
@@ -35,7 +36,6 @@ class ModelJudge:
         prompt: str = "source_switch_judge",
         generation_kwargs: dict[str, Any] | None = None,
         on_doubt: OnDoubt = "keep",
-        relevance_prompt: str = "passage_relevance",
     ):
         """Set up the judge.
 
@@ -46,33 +46,15 @@ class ModelJudge:
             passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
             ``switch`` sends the query to another source, as in the authors' code. Where passages are scored one by one,
             they have no score, or the lowest with ``switch``.
-        :param relevance_prompt: A prompt file, for the scores of passages.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
-        if on_doubt not in get_args(OnDoubt):
-            raise ValueError(f"on_doubt is '{on_doubt}': set it to {', '.join(get_args(OnDoubt))}.")
+        check_choice(get_args(OnDoubt), on_doubt=on_doubt)
         prompt_path(prompt)
-        prompt_path(relevance_prompt)
         self.chat_generator = chat_generator
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.on_doubt: OnDoubt = on_doubt
-        self.relevance_prompt = relevance_prompt
         self.call = ModelCall("judge", chat_generator, generation_kwargs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
-        return default_to_dict(
-            self,
-            chat_generator=self.chat_generator,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-            on_doubt=self.on_doubt,
-            relevance_prompt=self.relevance_prompt,
-        )
 
     @property
     def can_judge(self) -> bool:
@@ -160,7 +142,7 @@ class ModelJudge:
         needed = _TOKENS_OF_SCORE * len(marks)
         call = self.call.prepare(
             state,
-            self.relevance_prompt,
+            "passage_relevance",
             [scored],
             values,
             response_format=response_format("relevance", schema),

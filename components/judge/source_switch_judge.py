@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, State, Verdict
@@ -49,8 +50,7 @@ class SourceSwitchJudge:
             raise ValueError("`sources` is empty: name the sources between which to switch.")
         if not callable(getattr(judge, "judge", None)):
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
-        if switch_at not in ("this_step", "next_step"):
-            raise ValueError(f"switch_at is '{switch_at}': set it to this_step or next_step.")
+        check_choice(("this_step", "next_step"), switch_at=switch_at)
         self.sources = list(sources)
         self.judge = judge
         self.judge_first_step = judge_first_step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from haystack import Document, default_to_dict
+from haystack import Document
 
+from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
@@ -55,7 +55,7 @@ def least_probability(cost_of_leaving: float) -> float:
     return 1 / (1 + cost_of_leaving)
 
 
-class TreeJudge:
+class TreeJudge(Block):
     """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
 
     It replaces models that are too small to judge, or too slow. Where the passages are unlike all that the trees have
@@ -91,20 +91,10 @@ class TreeJudge:
         """
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")
-        if not cost_of_leaving >= 0:
-            raise ValueError(f"cost_of_leaving is {cost_of_leaving}: set it to 0 or more.")
+        check_range(0, cost_of_leaving=cost_of_leaving)
         self.trees = trees
         self.term_statistics = term_statistics
         self.cost_of_leaving = cost_of_leaving
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
-        return default_to_dict(
-            self, trees=self.trees, term_statistics=self.term_statistics, cost_of_leaving=self.cost_of_leaving
-        )
 
     def warm_up(self) -> None:
         """Load the trees.

@@ -6,6 +6,7 @@ from functools import reduce
 from haystack import Document, component
 from haystack.core.component.types import Variadic
 
+from prefrag.components.block import check_whole
 from prefrag.components.both_ways import at_once
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Search, State, identity
@@ -28,8 +29,7 @@ class ObservationRecorder:
             (15 in IRCoT). None shows whatever each retrieval found.
         :raises ValueError: When it is less than 1.
         """
-        if max_documents is not None and max_documents < 1:
-            raise ValueError(f"max_documents is {max_documents}: set it to at least 1, or to null for no limit.")
+        check_whole(1, max_documents=max_documents)
         self.merge = merge
         self.max_documents = max_documents
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
@@ -52,8 +53,7 @@ class SelfReflector:
         if reflection is False:
             # YAML reads `off` without quotes as false.
             reflection = "off"
-        if reflection not in ("reply", "call", "off"):
-            raise ValueError(f"reflection is '{reflection}': set it to reply, call or off.")
+        check_choice(("reply", "call", "off"), reflection=reflection)
         if reflection == "call" and chat_generator is None:
             raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
         prompt_path(prompt)

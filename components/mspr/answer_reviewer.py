@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
@@ -58,8 +59,7 @@ class AnswerReviewer:
         """
         if supplement_source not in sources:
             raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
-        if on_doubt not in ("keep", "end"):
-            raise ValueError(f"on_doubt is '{on_doubt}': set it to keep or end.")
+        check_choice(("keep", "end"), on_doubt=on_doubt)
         prompt_path(prompt)
         self.sources = list(sources)
         self.chat_generator = chat_generator

@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.block import check_whole
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
@@ -44,8 +45,7 @@ class ObservationRefiner:
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the threshold makes no sense, or the prompt file does not exist.
         """
-        if threshold < 1:
-            raise ValueError(f"threshold is {threshold}: set it to at least 1 token; or set enabled to false.")
+        check_whole(1, threshold=threshold)
         prompt_path(prompt)
         self.chat_generator = chat_generator
         self.threshold = threshold

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
+from prefrag.components.block import check_choice, check_range, check_whole
 from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
@@ -82,19 +83,13 @@ class PairClassifier:
             engine = trees if engine == "trees" else TransformerPairScorer()
         if not callable(getattr(engine, "score", None)):
             raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
-        for name, value, choices in (
-            ("selection", selection, Selection),
-            ("drop", drop, Drop),
-            ("accept", accept, Accept),
-        ):
-            if value not in get_args(choices):
-                raise ValueError(f"{name} is '{value}': set it to {' or '.join(get_args(choices))}.")
-        if k < 1 or lookahead < 1:
-            raise ValueError(f"k is {k} and lookahead {lookahead}: set each to at least 1.")
+        check_choice(get_args(Selection), selection=selection)
+        check_choice(get_args(Drop), drop=drop)
+        check_choice(get_args(Accept), accept=accept)
+        check_whole(1, k=k, lookahead=lookahead)
         if not 0 < threshold < 1:
             raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
-        if not 0 <= rank_weight < math.inf:
-            raise ValueError(f"rank_weight is {rank_weight}: set it to 0 or more.")
+        check_range(0, 1e6, rank_weight=rank_weight)
         self.engine = engine
         self.selection = selection
         self.k = k

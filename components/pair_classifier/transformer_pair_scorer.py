@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from haystack import default_from_dict, default_to_dict
 
+from prefrag.components.block import Block, check_choice, check_whole
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
 from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
 
+# The pairs that are scored at once.
+_BATCH = 32
 
-class TransformerPairScorer:
+
+class TransformerPairScorer(Block):
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
     The model reads the question as its first text and the two documents, with a separator between them, as its second.
@@ -38,10 +41,8 @@ class TransformerPairScorer:
         backend: Literal["torch", "onnx"] = "torch",
         onnx_file: str = "model.onnx",
         device: str | None = None,
-        batch_size: int = 32,
         question_tokens: int = 60,
         document_tokens: int | None = None,
-        positive_label: int = 1,
     ):
         """Set the model; it is not loaded yet.
 
@@ -50,59 +51,22 @@ class TransformerPairScorer:
         :param backend: ``torch``, or ``onnx`` for an exported model.
         :param onnx_file: The exported model in that folder; only for ``onnx``.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
-        :param batch_size: The number of pairs in a batch.
         :param question_tokens: The most tokens of the question.
         :param document_tokens: The most tokens of each document; by default both are read whole, or share what the
             model reads.
-        :param positive_label: The number of the label that means that both documents are needed.
         :raises ValueError: When a setting is invalid.
         """
-        if backend not in ("torch", "onnx"):
-            raise ValueError(f"backend is '{backend}': set it to torch or onnx.")
-        for name, value in (
-            ("batch_size", batch_size),
-            ("question_tokens", question_tokens),
-            ("document_tokens", document_tokens),
-        ):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}: set it to at least 1.")
+        check_choice(("torch", "onnx"), backend=backend)
+        check_whole(1, question_tokens=question_tokens, document_tokens=document_tokens)
         self.model = model
         self.backend = backend
         self.onnx_file = onnx_file
         self.device = device
-        self.batch_size = batch_size
         self.question_tokens = question_tokens
         self.document_tokens = document_tokens
-        self.positive_label = positive_label
         self._tokenizer: Any = None
         self._forward: Callable[[dict[str, Any]], list[list[float]]] | None = None
         self._lock = threading.Lock()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the scorer.
-
-        :returns: Its parameters as plain values.
-        """
-        return default_to_dict(
-            self,
-            model=self.model,
-            backend=self.backend,
-            onnx_file=self.onnx_file,
-            device=self.device,
-            batch_size=self.batch_size,
-            question_tokens=self.question_tokens,
-            document_tokens=self.document_tokens,
-            positive_label=self.positive_label,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TransformerPairScorer:
-        """Make a scorer from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The scorer.
-        """
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -150,8 +114,8 @@ class TransformerPairScorer:
             self.warm_up()
         assert self._forward is not None
         scores: list[float] = []
-        for start in range(0, len(pairs), self.batch_size):
-            batch = pairs[start : start + self.batch_size]
+        for start in range(0, len(pairs), _BATCH):
+            batch = pairs[start : start + _BATCH]
             scores += [self._probability(logits) for logits in self._forward(self._encode(question, batch))]
         return scores
 
@@ -180,13 +144,10 @@ class TransformerPairScorer:
     def _probability(self, logits: Sequence[float]) -> float:
         if len(logits) == 1:
             return 1 / (1 + math.exp(-max(-60.0, min(60.0, logits[0]))))
-        if not 0 <= self.positive_label < len(logits):
-            raise ValueError(
-                f"positive_label is {self.positive_label}: the classifier has labels 0 to {len(logits) - 1}."
-            )
         top = max(logits)
         weights = [math.exp(logit - top) for logit in logits]
-        return weights[self.positive_label] / sum(weights)
+        # The second label means that both documents are needed.
+        return weights[1] / sum(weights)
 
 
 def encode_pairs(

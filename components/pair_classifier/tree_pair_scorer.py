@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from haystack import default_from_dict, default_to_dict
-
+from prefrag.components.block import Block, check_choice
 from prefrag.components.pair_classifier.pair_features import FEATURES, pair_features
 from prefrag.components.pair_classifier.pair_scorer import Pair
 from prefrag.components.text.term_statistics import TermStatistics
@@ -16,7 +15,7 @@ Label = Literal["pair", "passage"]
 SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees.json" for label in get_args(Label)}
 
 
-class TreePairScorer:
+class TreePairScorer(Block):
     """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
 
     Their features are what two passages cover of the question and of each other (`pair_features`). They take some
@@ -52,27 +51,10 @@ class TreePairScorer:
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the file of the trees, or null for the shipped ones.")
-        if label not in SHIPPED_TREES:
-            raise ValueError(f"label is '{label}': set it to {' or '.join(SHIPPED_TREES)}.")
+        check_choice(SHIPPED_TREES, label=label)
         self.model = model
         self.term_statistics = term_statistics
         self.label = label
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the scorer.
-
-        :returns: Its parameters as plain values.
-        """
-        return default_to_dict(self, model=self.model, term_statistics=self.term_statistics, label=self.label)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TreePairScorer:
-        """Make a scorer from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The scorer.
-        """
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the trees.

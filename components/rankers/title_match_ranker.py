@@ -12,6 +12,10 @@ from prefrag.components.text.unicode_form import one_form
 # "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever searches for it.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
+# The factors of the paper where the title, or its core, is the query; is so in another case; or is inside it.
+_WHOLE = (1.5, 1.2, 1.1)
+_CORE = (1.2, 1.1, 1.05)
+
 
 @component
 class TitleMatchRanker:
@@ -33,46 +37,13 @@ class TitleMatchRanker:
     ```
     """
 
-    def __init__(
-        self,
-        top_k: int = 5,
-        *,
-        exact: float = 1.5,
-        case_insensitive: float = 1.2,
-        inside_query: float = 1.1,
-        core_exact: float = 1.2,
-        core_case_insensitive: float = 1.1,
-        core_inside_query: float = 1.05,
-    ) -> None:
-        """Set the boosts; 1 switches one off.
+    def __init__(self, top_k: int = 5) -> None:
+        """Set how many documents are kept.
 
         :param top_k: The most documents to return.
-        :param exact: The factor when the title is the query.
-        :param case_insensitive: The factor when they differ only in case.
-        :param inside_query: The factor when the query contains the title.
-        :param core_exact: As `exact`, for the core of the title.
-        :param core_case_insensitive: As `case_insensitive`, for the core of the title.
-        :param core_inside_query: As `inside_query`, for the core of the title.
-        :raises ValueError: When top_k is under 1 or a factor is not above 0.
+        :raises ValueError: When top_k is under 1.
         """
         self.top_k = wanted_top_k(top_k)
-        self.exact = exact
-        self.case_insensitive = case_insensitive
-        self.inside_query = inside_query
-        self.core_exact = core_exact
-        self.core_case_insensitive = core_case_insensitive
-        self.core_inside_query = core_inside_query
-        boosts = {
-            "exact": exact,
-            "case_insensitive": case_insensitive,
-            "inside_query": inside_query,
-            "core_exact": core_exact,
-            "core_case_insensitive": core_case_insensitive,
-            "core_inside_query": core_inside_query,
-        }
-        for name, factor in boosts.items():
-            if factor <= 0:
-                raise ValueError(f"{name} multiplies scores and must be above 0, not {factor}; 1 changes nothing.")
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
@@ -100,10 +71,7 @@ class TitleMatchRanker:
 
     def _boost(self, title: str, query: str, folded: str) -> float:
         core = _PARENTHESIS.sub("", title)
-        for name, exact, case_insensitive, inside in (
-            (title.strip(), self.exact, self.case_insensitive, self.inside_query),
-            (core.strip(), self.core_exact, self.core_case_insensitive, self.core_inside_query),
-        ):
+        for name, (exact, case_insensitive, inside) in ((title.strip(), _WHOLE), (core.strip(), _CORE)):
             if not name:
                 continue
             if name == query:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document, default_to_dict
 
+from prefrag.components.block import Block, check_range, check_whole
 from prefrag.components.both_ways import in_thread
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
@@ -77,7 +78,7 @@ class _Parts:
         return Scored(encoded, start[0], end[0], kind[0])
 
 
-class ExtractiveReader:
+class ExtractiveReader(Block):
     """Answer a question with a span of a document, or with yes or no, and estimate whether that is right.
 
     An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together; boosted trees weigh what it
@@ -98,7 +99,6 @@ class ExtractiveReader:
         model: str | None = None,
         threshold: float | None = None,
         max_documents: int = 5,
-        threads: int = 1,
         candidates: int = 5,
     ):
         """Set the model; it is not loaded yet.
@@ -108,21 +108,16 @@ class ExtractiveReader:
             card.
         :param max_documents: The most documents that are read, as many as in training; of more, those in the best
             pairs.
-        :param threads: The number of threads of the encoder.
         :param candidates: The most candidates of a question.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise ValueError(f"threshold is {threshold}: set it from 0 to 1, or to null for that of the model.")
-        for name, value in (("max_documents", max_documents), ("threads", threads), ("candidates", candidates)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}: set it to at least 1.")
+        check_range(0, 1, threshold=threshold)
+        check_whole(1, max_documents=max_documents, candidates=candidates)
         self.model = model
         self._threshold = threshold
         self.max_documents = max_documents
-        self.threads = threads
         self.candidates = candidates
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,18 +130,8 @@ class ExtractiveReader:
             model=self.model,
             threshold=self._threshold,
             max_documents=self.max_documents,
-            threads=self.threads,
             candidates=self.candidates,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ExtractiveReader:
-        """Make a reader from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The reader.
-        """
-        return default_from_dict(cls, data)
 
     @property
     def threshold(self) -> float:
@@ -263,14 +248,14 @@ class ExtractiveReader:
     def _loaded(self) -> _Parts:
         with _loading:
             # A forked process does not have its parent's threads, so it needs an encoder of its own.
-            return _load(self._folder, self.threads, os.getpid())
+            return _load(self._folder, os.getpid())
 
 
 _loading = threading.Lock()
 
 
 @lru_cache(maxsize=8)
-def _load(folder: Path, threads: int, process: int) -> _Parts:
+def _load(folder: Path, process: int) -> _Parts:
     for file in (ENCODER, TOKENIZER):
         if not (folder / file).is_file():
             raise ReaderMissing(f"There is no reader in {folder} ({file} is absent): train one (prefrag train reader).")
@@ -281,7 +266,7 @@ def _load(folder: Path, threads: int, process: int) -> _Parts:
     except ImportError as error:
         raise ReaderMissing(f"The reader needs the package '{error.name}': pip install {error.name}.") from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])

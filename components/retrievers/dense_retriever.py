@@ -6,10 +6,11 @@ import threading
 from copy import deepcopy
 from typing import Any, Protocol
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
+from haystack import Document, component
+from haystack.core.serialization import component_from_dict, import_class_by_name
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.components.block import Block
 from prefrag.components.both_ways import blocking, call_component, in_thread
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
@@ -43,7 +44,7 @@ class EmbeddingRetriever(Protocol):
 
 
 @component
-class DenseRetriever:
+class DenseRetriever(Block):
     """Embed a query and retrieve by its vector, as the retriever of a `RetrievalSource`.
 
     Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
@@ -86,18 +87,6 @@ class DenseRetriever:
     def model_parts(self) -> list[Any]:
         """The parts that may call a model: the embedder, serialised until it is built, and the retriever."""
         return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever.
-
-        :returns: Its parameters as plain values.
-        """
-        embedder = self.text_embedder
-        return default_to_dict(
-            self,
-            text_embedder=embedder if isinstance(embedder, dict) else component_to_dict(embedder, "text_embedder"),
-            retriever=component_to_dict(self.retriever, "retriever"),
-        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:

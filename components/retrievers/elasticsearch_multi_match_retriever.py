@@ -7,12 +7,13 @@ from string import punctuation
 from typing import Any
 
 from elasticsearch import BadRequestError
-from haystack import Document, component, default_to_dict
+from haystack import Document, component
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.block import Block
 from prefrag.components.both_ways import blocking, either
-from prefrag.components.document_stores.elasticsearch.fields import KnownFields
+from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, read_hits, send
 from prefrag.components.retrievers.search_settings import wanted_top_k
@@ -25,7 +26,7 @@ _CHARACTERS_A_REQUEST = 10_000
 
 
 @component
-class ElasticsearchMultiMatchRetriever:
+class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
     The packaged BM25 retriever gives every field the same weight; this one sums title and text, the title with a
@@ -51,14 +52,12 @@ class ElasticsearchMultiMatchRetriever:
         self,
         document_store: ElasticsearchDocumentStore,
         top_k: int = 10,
-        title_boost: float = 1.25,
         filters: dict[str, Any] | None = None,
     ) -> None:
         """Set the store and the defaults of a search; the server is not called yet.
 
         :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param title_boost: The weight of a word in the title, relative to one in the text.
         :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is of another class, top_k is under 1 or the boost not above 0.
         """
@@ -66,11 +65,8 @@ class ElasticsearchMultiMatchRetriever:
             raise ValueError(
                 f"document_store must be an ElasticsearchDocumentStore, not {type(document_store).__name__}."
             )
-        if title_boost <= 0:
-            raise ValueError(f"title_boost must be above 0, not {title_boost}.")
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
-        self.title_boost = title_boost
         self.filters = filters
         self._fields = KnownFields(document_store)
 
@@ -100,19 +96,6 @@ class ElasticsearchMultiMatchRetriever:
                 }
             ],
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever, which may be nested as the term statistics of another component.
-
-        :returns: Its parameters as plain values; the keys of the server as the names of their variables.
-        """
-        return default_to_dict(
-            self,
-            document_store=self.document_store,
-            top_k=self.top_k,
-            title_boost=self.title_boost,
-            filters=self.filters,
-        )
 
     async def close_async(self) -> None:
         """Close the store's connections."""
@@ -221,7 +204,7 @@ class ElasticsearchMultiMatchRetriever:
             "multi_match": {
                 "query": _each_word_once(one_form(query)),
                 "type": "most_fields",
-                "fields": [f"title^{self.title_boost:g}", "content"],
+                "fields": [TITLE_FIELD, "content"],
             }
         }
         clauses = [filter_clause(part) for part in (self.filters, filters) if part]

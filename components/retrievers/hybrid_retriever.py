@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_from_dict
 from haystack.components.joiners import DocumentJoiner
-from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
+from haystack.core.serialization import component_from_dict, import_class_by_name
 from haystack.errors import FilterError
 
+from prefrag.components.block import Block, check_above_zero, check_whole
 from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
 from prefrag.components.retrievers.provider import (
     Retriever,
@@ -31,7 +32,7 @@ _Call = tuple[Retriever, dict[str, Any]]
 
 
 @component
-class HybridRetriever:
+class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
     A retriever that fails or does not reply in time is left out and listed in `errors`; this one fails only when all
@@ -70,10 +71,8 @@ class HybridRetriever:
         for retriever in retrievers:
             if not callable(getattr(retriever, "run", None)):
                 raise ValueError(f"{retriever!r} has no `run`: give Haystack components with query -> documents.")
-        if top_k < 1 or candidates < 1:
-            raise ValueError(f"top_k and candidates must be at least 1, not {top_k} and {candidates}.")
-        if timeout <= 0:
-            raise ValueError(f"timeout must be over 0 seconds, not {timeout}.")
+        check_whole(1, top_k=top_k, candidates=candidates)
+        check_above_zero(timeout=timeout)
         if weights is not None and (len(weights) != len(retrievers) or min(weights) < 0 or not sum(weights)):
             raise ValueError("weights must be one number a retriever, none under 0 and not all 0.")
         self.retrievers = list(retrievers)
@@ -83,20 +82,6 @@ class HybridRetriever:
         self.timeout = timeout
         self._supported = [supported_arguments(retriever) for retriever in self.retrievers]
         self._joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion", weights=self.weights)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever.
-
-        :returns: Its parameters as plain values.
-        """
-        return default_to_dict(
-            self,
-            retrievers=[component_to_dict(retriever, "retriever") for retriever in self.retrievers],
-            top_k=self.top_k,
-            candidates=self.candidates,
-            weights=self.weights,
-            timeout=self.timeout,
-        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Protocol
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 from haystack.errors import FilterError
 
+from prefrag.components.block import Block, check_range, check_whole
 from prefrag.components.both_ways import blocking, call_component, gather, in_thread
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
@@ -50,7 +49,7 @@ class Links(Protocol):
 
 
 @component
-class LinkedRetriever:
+class LinkedRetriever(Block):
     """Add the passages whose titles are mentioned to what a query finds by words, and rank by pairs.
 
     The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
@@ -110,18 +109,9 @@ class LinkedRetriever:
                 raise ValueError(f"`{label}` has no `run`: give a Haystack component.")
         if engine is not None and not callable(getattr(engine, "score", None)):
             raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
-        for name, number in (
-            ("top_k", top_k),
-            ("candidates", candidates),
-            ("first_stage_depth", first_stage_depth),
-            ("link_depth", link_depth),
-        ):
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1, not {number}.")
-        if observed_depth < 0:
-            raise ValueError(f"observed_depth must be at least 0, not {observed_depth}.")
-        if not 0 <= rank_weight < math.inf:
-            raise ValueError(f"rank_weight must be at least 0, not {rank_weight}.")
+        check_whole(1, top_k=top_k, candidates=candidates, first_stage_depth=first_stage_depth, link_depth=link_depth)
+        check_whole(0, observed_depth=observed_depth)
+        check_range(0, 1e6, rank_weight=rank_weight)
         self.retriever = retriever
         self.links = links
         self.engine = TreePairScorer(term_statistics=_term_statistics(retriever)) if engine is None else engine
@@ -132,25 +122,6 @@ class LinkedRetriever:
         self.observed_depth = observed_depth
         self.rank_weight = rank_weight
         self._supported = supported_arguments(retriever)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever.
-
-        :returns: Its parameters as plain values.
-        """
-        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
-        return default_to_dict(
-            self,
-            retriever=component_to_dict(self.retriever, "retriever"),
-            links=component_to_dict(self.links, "links"),
-            engine=self.engine,
-            top_k=self.top_k,
-            candidates=self.candidates,
-            first_stage_depth=self.first_stage_depth,
-            link_depth=self.link_depth,
-            observed_depth=self.observed_depth,
-            rank_weight=self.rank_weight,
-        )
 
     def warm_up(self) -> None:
         """Warm up the parts, and load the classifier; an index without titles only logs a warning.

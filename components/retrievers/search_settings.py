@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from prefrag.components.block import check_whole
+
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
     """Choose the number of documents to return.
@@ -14,8 +16,7 @@ def wanted_top_k(own: int, given: int | None = None) -> int:
     :raises ValueError: When the number is under 1.
     """
     top_k = own if given is None else given
-    if top_k < 1:
-        raise ValueError(f"top_k must be at least 1, not {top_k}.")
+    check_whole(1, top_k=top_k)
     return top_k
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.block import check_whole
 from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -44,7 +45,6 @@ class TitleMentionRetriever:
         document_store: TantivyDocumentStore | ElasticsearchDocumentStore,
         per_title: int = 3,
         top_k: int = 8,
-        max_title_words: int = MAX_WORDS,
         filters: dict[str, Any] | None = None,
     ) -> None:
         """Set the store and the defaults of a run; nothing is opened yet.
@@ -52,7 +52,6 @@ class TitleMentionRetriever:
         :param document_store: The store of the passages.
         :param per_title: The most passages of one title, where several share it.
         :param top_k: The most passages to return.
-        :param max_title_words: The most words of a title; longer ones are not found.
         :param filters: Haystack's filters on every run; those of a run are added.
         :raises ValueError: When the store is neither of the two, or a number is under 1.
         """
@@ -61,13 +60,10 @@ class TitleMentionRetriever:
                 "document_store must be a TantivyDocumentStore or an ElasticsearchDocumentStore, not "
                 f"{type(document_store).__name__}: other stores cannot look up titles."
             )
-        for name, number in (("per_title", per_title), ("top_k", top_k), ("max_title_words", max_title_words)):
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1, not {number}.")
+        check_whole(1, per_title=per_title, top_k=top_k)
         self.document_store = document_store
         self.per_title = per_title
         self.top_k = top_k
-        self.max_title_words = max_title_words
         self.filters = filters
 
     @property
@@ -126,16 +122,16 @@ class TitleMentionRetriever:
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
         """List the keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
-        return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, self.max_title_words) for text in texts)))
+        return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, MAX_WORDS) for text in texts)))
 
     def _find_mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
         """Find the known keys that the texts mention."""
-        mentioned = dict.fromkeys(longest_mentions(query, known, self.max_title_words), query)
+        mentioned = dict.fromkeys(longest_mentions(query, known, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""
-            for key in longest_mentions(text, known, self.max_title_words):
+            for key in longest_mentions(text, known, MAX_WORDS):
                 if key != _own_key(document):
                     mentioned.setdefault(key, query if query.strip() else text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}

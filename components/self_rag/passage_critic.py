@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import blocking, gather
 from prefrag.components.generators.json_reply import (
     object_schema,
@@ -113,7 +114,6 @@ class PassageCritic:
         weights: dict[str, float] | None = None,
         concurrency: int = 5,
         prompt: str = "passage_critic",
-        retrieval_prompt: str = "retrieval_decision",
         generation_kwargs: dict[str, Any] | None = None,
     ):
         """Set up the component.
@@ -126,25 +126,20 @@ class PassageCritic:
         :param concurrency: The passages that are criticised at the same time in the asynchronous engine; one where the
             model is in this process.
         :param prompt: A prompt file for the answer from a passage.
-        :param retrieval_prompt: A prompt file for the decision to retrieve.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When a setting makes no sense, or a prompt file does not exist.
         """
-        if retrieval not in get_args(Retrieval):
-            raise ValueError(f"retrieval is '{retrieval}': set it to always or adaptive.")
-        if concurrency < 1:
-            raise ValueError(f"concurrency is {concurrency}: set it to at least 1.")
+        check_choice(get_args(Retrieval), retrieval=retrieval)
+        check_whole(1, concurrency=concurrency)
         self._weights = {**WEIGHTS, **(weights or {})}
         if self._weights.keys() != WEIGHTS.keys() or not all(map(math.isfinite, self._weights.values())):
             raise ValueError(f"weights is {weights}: give numbers for {', '.join(WEIGHTS)}.")
-        for name in (prompt, retrieval_prompt):
-            prompt_path(name)
+        prompt_path(prompt)
         self.chat_generator = chat_generator
         self.retrieval: Retrieval = retrieval
         self.weights = weights
         self.concurrency = concurrency
         self.prompt = prompt
-        self.retrieval_prompt = retrieval_prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("critic", chat_generator, generation_kwargs)
         component.set_output_types(self, search=State, answered=State, unanswered=State)
@@ -203,7 +198,7 @@ class PassageCritic:
     def _prepare_decision(self, state: State) -> Prepared:
         return self._call.prepare(
             state,
-            self.retrieval_prompt,
+            "retrieval_decision",
             [],
             lambda _: {"question": state.question},
             response_format=response_format("retrieval", _DECISION),

@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 from haystack.errors import FilterError
 
+from prefrag.components.block import Block, check_whole
 from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
-from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
+from prefrag.components.recording import RECORDING, Entry, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
     Retriever,
@@ -37,11 +37,11 @@ from prefrag.components.web.web_gate import HeldBack, WebGate
 
 
 @component
-class RetrievalSource:
+class RetrievalSource(Block):
     """Search a source with a deadline, retries and a second provider, so that a failure does not end the run.
 
-    For a query it returns documents, like any retriever. For a :class:`State` it searches with the state's query and
-    returns the state with the search added; a failed search has no documents and an error.
+    For a query it returns documents or fails, like any retriever. For a :class:`State` it searches with the state's
+    query and returns the state with the search added; a failed search has no documents and an error.
 
     A retriever whose ``run`` takes ``question`` and ``observed`` also gets the question and the documents observed so
     far, unless the source is external: only the query may leave this machine.
@@ -68,7 +68,6 @@ class RetrievalSource:
         retry_policy: RetryPolicy | None = None,
         domains: DomainFilter | None = None,
         recording: Recording | None = None,
-        strict: bool = False,
         gate: WebGate | None = None,
         observed_last: bool = False,
     ):
@@ -87,8 +86,6 @@ class RetrievalSource:
         :param retry_policy: The deadline of an attempt and the number of attempts at the first provider.
         :param domains: Which web pages may be shown; by default all.
         :param recording: Records or replays the searches.
-        :param strict: End the run when every attempt has failed, or a replayed recording does not hold the search,
-            instead of returning no documents. Without it the run goes on, but never to an external source.
         :param gate: Decides for an external source whether a query is sent; by default with 400 characters at most.
         :param observed_last: Put the documents that the run has observed behind the new ones before the cut at
             ``top_k``, because a step needs something new. No paper does so.
@@ -107,8 +104,7 @@ class RetrievalSource:
                 f"The ranker of source '{name}' searches the web: take it out, or make it the retriever of an external "
                 "source."
             )
-        if top_k < 1 or (candidates is not None and candidates < 1):
-            raise ValueError(f"Source '{name}': top_k and candidates must be at least 1.")
+        check_whole(1, top_k=top_k, candidates=candidates)
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
@@ -120,7 +116,6 @@ class RetrievalSource:
         self.retry_policy = RetryPolicy() if retry_policy is None else retry_policy
         self.domains = DomainFilter() if domains is None else domains
         self.recording = recording
-        self.strict = strict
         self.gate = WebGate() if gate is None else gate
         self.observed_last = observed_last
         self._is_warm = False
@@ -146,28 +141,6 @@ class RetrievalSource:
         """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the source.
-
-        :returns: Its parameters as plain values.
-        """
-        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
-        parts = {"retriever": self.retriever, "ranker": self.ranker, "fallback": self.fallback}
-        return default_to_dict(
-            self,
-            name=self.name,
-            **{key: None if part is None else component_to_dict(part, key) for key, part in parts.items()},
-            external=self.external,
-            top_k=self.top_k,
-            candidates=self.candidates,
-            retry_policy=self.retry_policy,
-            domains=self.domains,
-            recording=self.recording,
-            strict=self.strict,
-            gate=self.gate,
-            observed_last=self.observed_last,
-        )
-
     def warm_up(self) -> None:
         """Warm up the parts, once."""
         # Haystack calls this at every run.
@@ -188,10 +161,10 @@ class RetrievalSource:
         :param top_k: The number of documents to return; a state has its own.
         :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
         :returns: ``documents``; for a state ``state``, which holds them in its last search.
-        :raises RuntimeError: With ``strict``, when every attempt has failed.
-        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
+        :raises RuntimeError: For a query, when every attempt has failed.
+        :raises NotRecorded: When the replayed recording does not hold the search.
         :raises FilterError: When the filters do not fit the documents.
-        :raises RunError: For a state, in place of a RuntimeError or a FilterError.
+        :raises RunError: For a state, in place of a FilterError.
         """
         request = self._request(query, top_k, filters)
         await self._admit_async(request)
@@ -329,12 +302,7 @@ class RetrievalSource:
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)
-        try:
-            entry = self.recording.play("search", self.name, *request.content)
-        except NotRecorded as error:
-            if self.strict:
-                raise
-            return replace(found, error=str(error))
+        entry = self.recording.play("search", self.name, *request.content)
         if entry is None:
             return None
         return replace(found, documents=self._stamp(entry.documents), error=entry.error)
@@ -355,11 +323,9 @@ class RetrievalSource:
     def _output(self, request: SearchRequest) -> dict[str, Any]:
         search, state = request.search, request.state
         assert search is not None
-        is_fatal = self.strict and search.error and not search.provider
-        failed = f"The source '{self.name}' failed: {search.error}" if is_fatal else ""
         if state is None:
-            if failed:
-                raise RuntimeError(failed)
+            if search.error and not search.provider:
+                raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
         # Without the documents: Haystack would copy them at every step, and no component takes them.
         state = state.with_last(searches=(*state.step.searches, search))
@@ -375,10 +341,6 @@ class RetrievalSource:
             sent_out=search.sent_out,
             error=search.error,
         )
-        if failed:
-            # The state holds the search, because a query that was sent out is reported even when the run ends here.
-            state = state.with_event("error", caller=f"source '{self.name}'", message=search.error)
-            raise RunError(f"{failed}. It is strict, so the run ends here and searches no other source instead.", state)
         return {"state": state}
 
 

@@ -8,10 +8,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document
 from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from prefrag.components.block import Block, check_above_zero, check_range, check_whole
 from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
 from prefrag.components.retrievers.provider import Retriever
 
@@ -66,7 +67,7 @@ class ProviderCall:
         return list(self.output["documents"])
 
 
-class RetryPolicy:
+class RetryPolicy(Block):
     """A deadline for each attempt at a provider, and growing random pauses (full jitter) between the attempts.
 
     ```python
@@ -92,30 +93,12 @@ class RetryPolicy:
         :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
         :raises ValueError: When a number is out of range.
         """
-        if timeout <= 0 or retries < 0 or backoff < 0:
-            raise ValueError(
-                f"timeout is {timeout}, retries {retries} and backoff {backoff}: "
-                "timeout must be over 0, retries and backoff not below."
-            )
+        check_above_zero(timeout=timeout)
+        check_whole(0, retries=retries)
+        check_range(0, backoff=backoff)
         self.timeout = timeout
         self.retries = retries
         self.backoff = backoff
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the policy.
-
-        :returns: Its settings as plain values.
-        """
-        return default_to_dict(self, timeout=self.timeout, retries=self.retries, backoff=self.backoff)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RetryPolicy:
-        """Make a policy from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The policy.
-        """
-        return default_from_dict(cls, data)
 
     async def call_async(self, call: ProviderCall) -> None:
         """Call a provider until it returns an output or the attempts are used up.

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
+from prefrag.components.block import check_choice
 from prefrag.components.both_ways import at_once
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence
@@ -215,8 +216,7 @@ class AnswerComposer:
             the guess.
         :raises ValueError: For another ``when_unsure``.
         """
-        if when_unsure not in get_args(WhenUnsure):
-            raise ValueError(f"when_unsure is '{when_unsure}': set it to {' or '.join(get_args(WhenUnsure))}.")
+        check_choice(get_args(WhenUnsure), when_unsure=when_unsure)
         self.local_source = local_source
         self.when_unsure: WhenUnsure = when_unsure
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from haystack import component
 
+from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import in_thread
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
@@ -70,16 +71,10 @@ class StateBuilder:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
-        for name, value, least in (
-            ("top_k", top_k, 1),
-            ("max_steps", max_steps, 0),
-            ("max_supplements", max_supplements, 0),
-        ):
-            # Python takes True for 1.
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
-        _choose("prompts", prompts, get_args(Prompts))
-        _choose("answer_type", answer_type, get_args(AnswerType))
+        check_whole(1, top_k=top_k)
+        check_whole(0, max_steps=max_steps, max_supplements=max_supplements)
+        check_choice(get_args(Prompts), prompts=prompts)
+        check_choice(get_args(AnswerType), answer_type=answer_type)
         self.sources = list(sources)
         self.preferred = preferred
         self.external_sources = list(external_sources)
@@ -180,8 +175,3 @@ class StateBuilder:
             prompts=self.prompts,
             answer_type=wanted.get("answer_type", self.answer_type),
         )
-
-
-def _choose(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}: set it to {' or '.join(choices)}.")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document
+
+from prefrag.components.block import Block
 
 _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
-class DomainFilter:
+class DomainFilter(Block):
     """Drop documents by the domain of their ``url``; a domain includes its subdomains.
 
     ```python
@@ -33,22 +34,6 @@ class DomainFilter:
         """
         self.allowed = [_domain(domain) for domain in allowed]
         self.denied = [_domain(domain) for domain in denied]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the filter.
-
-        :returns: Its settings as plain values.
-        """
-        return default_to_dict(self, allowed=self.allowed, denied=self.denied)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> DomainFilter:
-        """Make a filter from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The filter.
-        """
-        return default_from_dict(cls, data)
 
     def allows(self, document: Document) -> bool:
         """Check whether a document may be shown.

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
-from haystack import default_from_dict, default_to_dict
-
 from prefrag.components.audit_log import audit_held_back
+from prefrag.components.block import Block, check_whole
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import Action, RunError, Search, State
@@ -22,7 +21,7 @@ class HeldBack(Exception):
     """A query is not sent; the message is the reason."""
 
 
-class WebGate:
+class WebGate(Block):
     """Decide for each query of an external source whether it is sent, and in what form.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
@@ -44,26 +43,9 @@ class WebGate:
             supplement, the model's own last query is sent, or none.
         :raises ValueError: When it is under 1.
         """
-        if max_characters < 1:
-            raise ValueError(f"max_characters is {max_characters}: set it to at least 1.")
+        check_whole(1, max_characters=max_characters)
         self.max_characters = max_characters
         self.stores: list[Any] = []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the gate.
-
-        :returns: Its settings as plain values.
-        """
-        return default_to_dict(self, max_characters=self.max_characters)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> WebGate:
-        """Make a gate from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The gate.
-        """
-        return default_from_dict(cls, data)
 
     @property
     def is_open(self) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 
+from prefrag.components.block import Block
 from prefrag.components.both_ways import blocking, call_component
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_web_index
@@ -15,7 +15,7 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 
 
 @component
-class WebRetriever:
+class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
     The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the web
@@ -44,20 +44,6 @@ class WebRetriever:
         self.index = index
         self.demo_stand_in = demo_stand_in
         self.local_index = local_index
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever.
-
-        :returns: Its parameters as plain values.
-        """
-        # Haystack serialises a nested part only through its own `to_dict`, which DDGSWebSearch does not have.
-        return default_to_dict(
-            self,
-            search=component_to_dict(self.search, "search"),
-            index=self.index,
-            demo_stand_in=self.demo_stand_in,
-            local_index=self.local_index,
-        )
 
     @property
     def stays_local(self) -> bool:

@@ -107,9 +107,7 @@ class Replacement:
             if experiment.web is not None:
                 parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
             if self._recording:
-                # A replay fails at a call that was not recorded; a recorded failure is survived again.
-                strict = {"strict": True} if experiment.replay is not None else {}
-                return {**parameters, "recording": self._recording, **strict}
+                return {**parameters, "recording": self._recording}
         elif self.second is not None and is_second(parameters, self.pipeline):
             return dict(rewrite(parameters, self._point_to_second_index))
         return parameters

@@ -40,7 +40,7 @@ from tests.fakes import ScriptedChatGenerator
 SOURCES = ["local", "archive"]
 MODEL = ScriptedChatGenerator(["1974"])
 KWARGS = {"temperature": 0.0}
-BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep", "answer_once")
+BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep")
 BY_TREES = TreeJudge("own.json", TantivyDocumentStore(index="own"), 0.6)
 
 # None of the settings is its default, so that one that is lost is seen.
@@ -70,7 +70,7 @@ PARTS = [
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),
-    PassageCritic(MODEL, "adaptive", {"support": 2.0}, 2, "answer_once", "self_reflector", KWARGS),
+    PassageCritic(MODEL, "adaptive", {"support": 2.0}, 2, "answer_once", KWARGS),
     AnswerReviewer(SOURCES, MODEL, "archive", False, "end", "self_reflector", KWARGS),
     CorrectiveEvaluator(BY_TREES, MODEL, "archive", 0.9, -0.9, 4, 0.1, 2, "answer_once", KWARGS),
     *(

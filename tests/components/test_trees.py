@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from prefrag.components.trees import TreesMissing, load_trees
+import prefrag
+from prefrag.components.trees import CLASSES, BoostedTrees, TreesMissing, load_trees
 
-xgboost = pytest.importorskip("xgboost")
+xgboost = pytest.importorskip("xgboost", reason="XGBoost trains the trees that are compared: make install EXTRAS=trees")
+
+SHIPPED = sorted((prefrag.ROOT / "components").rglob("*trees*.json"))
 
 
 def trees(file: Path, reverse: bool = False) -> Path:
@@ -53,3 +59,52 @@ def test_that_are_none_are_reported_in_words(tmp_path: Path, content: bytes):
 def test_over_other_features_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="other features"):
         load_trees(trees(tmp_path / "t.json"), ["other", "large"])
+
+
+class TestAgainstXGBoost:
+    """What XGBoost gives, on rows that lack some values, to 2e-6 and in the same order."""
+
+    def rows(self, count: int, columns: int, seed: int) -> np.ndarray[Any, Any]:
+        random = np.random.default_rng(seed)
+        rows = random.normal(scale=3, size=(count, columns)).astype(np.float32)
+        rows[random.random(rows.shape) < 0.2] = np.nan
+        return rows
+
+    def compare(self, booster: Any, rows: np.ndarray[Any, Any]) -> None:
+        trees = BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
+        theirs = booster.predict(xgboost.DMatrix(rows, feature_names=booster.feature_names, nthread=1))
+        if trees.classes:
+            ours = np.array([[row[name] for name in trees.classes] for row in trees.distributions(rows)])
+        else:
+            ours = np.array(trees.scores(rows))
+            assert ours.argsort(kind="stable").tolist() == theirs.argsort(kind="stable").tolist()
+        assert np.abs(ours - theirs).max() <= 2e-6
+
+    @pytest.mark.parametrize(
+        "objective", ["binary:logistic", "multi:softprob", "rank:pairwise", "rank:ndcg", "reg:squarederror"]
+    )
+    def test_random_trees(self, objective: str):
+        for seed in range(3):
+            rows = self.rows(300, 6, seed)
+            labels = np.nan_to_num(rows[:, 0] + rows[:, 1] * rows[:, 2]) > 0.5
+            settings = {"objective": objective, "max_depth": 2 + 2 * seed, "nthread": 1, "seed": seed}
+            matrix = xgboost.DMatrix(rows, label=labels, nthread=1)
+            if objective.startswith("rank"):
+                matrix.set_group([30] * 10)
+            if objective.startswith("multi"):
+                matrix.set_label(np.nan_to_num(rows[:, 0]).clip(0, 2).astype(int))
+                settings["num_class"] = 3
+            booster = xgboost.train(settings, matrix, 20)
+            if objective.startswith("multi"):
+                booster.set_attr(**{CLASSES: json.dumps(["a", "b", "c"])})
+
+            self.compare(booster, self.rows(200, 6, 100 + seed))
+
+    def test_seven_files_are_shipped(self):
+        assert len(SHIPPED) == 7
+
+    @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+    def test_the_shipped_files(self, file: Path):
+        booster = xgboost.Booster({"nthread": 1}, model_file=file)
+
+        self.compare(booster, self.rows(200, booster.num_features(), 7))

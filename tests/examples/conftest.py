@@ -77,8 +77,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         served = []
 
         def serve(*_: Any, **__: Any) -> None:
-            SHARED.stop()
-            with TestClient(create_app()) as client:
+            with SHARED.aside(), TestClient(create_app()) as client:
                 if on_served:
                     on_served(client)
             served.append(True)

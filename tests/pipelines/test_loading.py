@@ -57,7 +57,7 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
         ("preferred: local", "preferred: moon", "preferred source 'moon'"),
         ("on_doubt: keep", "on_doubt: guess", "on_doubt is 'guess'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
-        ("cost_of_leaving: 2", "cost_of_leaving: -1", "0 or more"),
+        ("cost_of_leaving: 2", "cost_of_leaving: -1", "a number of at least 0"),
         ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
         ("judge.kept", "judge.maybe", "maybe"),
         ("connections:", "connections: [", "cannot be loaded"),

@@ -18,6 +18,7 @@ from prefrag.cli.main import app
 from prefrag.pipelines.loading import ALLOWLIST_VARIABLE
 from prefrag.server.app import create_app
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
+from tests.server.serving import SHARED
 
 QUESTION = "Who built alpha?"
 RETRIEVER = '''
@@ -88,7 +89,7 @@ class TestAreImportedIn:
         own()
         monkeypatch.setenv("PREFRAG_SERVE", "mine")
 
-        with TestClient(create_app()) as client:
+        with SHARED.aside(), TestClient(create_app()) as client:
             result = client.post("/mine/run", json={"question": QUESTION}).json()["result"]
 
         assert [document["title"] for document in result["documents"]] == ["My shelf"]

@@ -154,15 +154,6 @@ async def test_a_source_that_does_not_answer_in_time_is_not_replaced_by_the_web(
     assert CALLS.get("web") is None
 
 
-async def test_a_strict_source_ends_the_run_and_still_reports_what_was_sent_out():
-    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
-
-    with pytest.raises(RunFailed, match="source 'web' failed") as failure:
-        await run(pipeline)
-
-    assert [sent["query"] for sent in failure.value.result["queries_sent_out"]] == ["delta"]
-
-
 async def test_the_partial_result_of_a_failed_judge_holds_what_was_cut_for_it():
     script = [search("alpha"), search("beta"), answer()]
 

@@ -103,9 +103,9 @@ class TestAWholeComponent:
         assert parameters({"local": SOURCE})["local"]["candidates"] == 7
 
     def test_takes_the_settings_that_further_keys_give_it(self):
-        parts = parameters({"local.strict": True, "local": SOURCE})
+        parts = parameters({"local.observed_last": True, "local": SOURCE})
 
-        assert (parts["local"]["candidates"], parts["local"]["strict"]) == (7, True)
+        assert (parts["local"]["candidates"], parts["local"]["observed_last"]) == (7, True)
 
     def test_is_not_a_plain_value(self):
         with pytest.raises(ValueError, match="'judge' in `replace` is a whole component: .* not None"):
@@ -115,11 +115,11 @@ class TestAWholeComponent:
 class TestWhatTheYamlRepeats:
     """The source of a supplement has the parameters of the source of a step, by an anchor."""
 
-    @pytest.mark.parametrize("key", ["web.strict", "RetrievalSource.strict"])
+    @pytest.mark.parametrize("key", ["web.observed_last", "RetrievalSource.observed_last"])
     def test_follows(self, key: str):
         parts = parameters({key: True})
 
-        assert parts["web"]["strict"] is parts["web_again"]["strict"] is True
+        assert parts["web"]["observed_last"] is parts["web_again"]["observed_last"] is True
 
     def test_follows_a_whole_component(self):
         parts = parameters({"local": SOURCE})
@@ -131,13 +131,13 @@ class TestWhatTheYamlRepeats:
 
         assert class_of(second["source"]["init_parameters"]["retriever"]) == "ScriptedRetriever"
 
-    @pytest.mark.parametrize("key", ["web_again.strict", "web_again"])
+    @pytest.mark.parametrize("key", ["web_again.observed_last", "web_again"])
     def test_is_replaced_alone_under_its_own_name(self, key: str):
-        whole = {**SOURCE, "init_parameters": {**SOURCE["init_parameters"], "strict": True}}
+        whole = {**SOURCE, "init_parameters": {**SOURCE["init_parameters"], "observed_last": True}}
 
         parts = parameters({key: whole if key == "web_again" else True})
 
-        assert (parts["web"]["strict"], parts["web_again"]["strict"]) == (False, True)
+        assert (parts["web"]["observed_last"], parts["web_again"]["observed_last"]) == (False, True)
 
     @pytest.mark.parametrize(
         "keys", [("web.candidates", "web_again.candidates"), ("web_again.candidates", "web.candidates")]
@@ -205,7 +205,7 @@ def test_a_function_is_called_with_each_block_the_inner_ones_first():
 def test_the_blocks_that_are_given_stay_as_they_are():
     block = read_block(find("prefrag"))
 
-    changed = replace_parts(block, {"web.strict": True, "ChatModel": GENERATOR, "judge": REASONER})
+    changed = replace_parts(block, {"web.observed_last": True, "ChatModel": GENERATOR, "judge": REASONER})
 
     assert block == read_block(find("prefrag"))
     assert changed != block

@@ -50,8 +50,7 @@ def address(served: Callable[..., TestClient]) -> str:
 @pytest.fixture
 def serve(script_pipeline: Callable[..., None]) -> Iterator[Callable[..., TestClient]]:
     """Start an application around a scripted pipeline; the environment must be set before."""
-    SHARED.stop()
-    with ExitStack() as clients:
+    with SHARED.aside(), ExitStack() as clients:
 
         def start(*replies: str, **settings: Any) -> TestClient:
             script_pipeline(*replies, **settings)

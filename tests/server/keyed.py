@@ -77,8 +77,7 @@ def write_pipeline(folder: Path, *replies: str, local: str = "prefrag", **settin
 @contextmanager
 def serving() -> Iterator[Client]:
     """Start an application; the environment must be set before."""
-    SHARED.stop()
-    with Client(create_app()) as client, _ask_with_key_of(client):
+    with SHARED.aside(), Client(create_app()) as client, _ask_with_key_of(client):
         yield client
 
 

@@ -1,4 +1,4 @@
-"""The application as the tests start it: one at a time, because the registry of Hayhooks is global to the process."""
+"""The application as the tests start it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from unittest import mock
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from hayhooks.server.pipelines.registry import registry
 
 from prefrag.server.app import create_app
 from tests.pipelines.scripted import scripted_yaml
@@ -34,7 +35,7 @@ class Served(NamedTuple):
 class Shared:
     """An application with the default settings for all the tests that only put another pipeline in it.
 
-    It ends when a test starts one with settings of its own, and starts again when it is next needed.
+    It steps aside while a test has one with settings of its own.
     """
 
     def __init__(self) -> None:
@@ -52,6 +53,19 @@ class Shared:
         self._running.close()
         self._served = None
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let another application have the registry of Hayhooks, which is global to the process."""
+        kept = [(name, registry.get(name), registry.get_metadata(name)) for name in registry.get_names()]
+        registry.clear()
+        try:
+            yield
+        finally:
+            registry.clear()
+            for name, wrapper, metadata in kept:
+                assert wrapper is not None
+                registry.add(name, wrapper, metadata)
+
 
 SHARED = Shared()
 
@@ -59,8 +73,7 @@ SHARED = Shared()
 @contextmanager
 def listening(drain: int = 10, **variables: str) -> Iterator[Served]:
     """An application of one's own, with settings in its environment; ``stop`` tells its server to stop."""
-    SHARED.stop()
-    with _listening(drain, **variables) as served:
+    with SHARED.aside(), _listening(drain, **variables) as served:
         yield served
 
 

@@ -112,15 +112,6 @@ class TestRun:
         assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
-    def test_a_strict_source_that_fails_is_one_too_and_no_query_leaves_the_network(self, served: Served):
-        client = served(search("alpha"), errors={"local": "disk full"}, replace={"local.strict": True})
-
-        response = client.post("/prefrag/run", json=QUESTION)
-
-        assert response.status_code == 502
-        assert "The source 'local' failed: ScriptedRetriever: disk full" in response.json()["detail"]
-        assert "web" not in CALLS
-
     def test_a_question_that_the_window_cannot_hold_is_one_too(self, served: Served):
         response = served(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
 

@@ -7,19 +7,22 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 import httpx
 import pytest
+from hayhooks.server.pipelines.registry import registry
 from starlette.testclient import TestClient
 
+from prefrag import pipelines
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.security import BodyLimit
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
 from tests.pipelines.scripted import search
 from tests.server.front_ends import TASKS
-from tests.server.serving import Served, listening, stop
+from tests.server.serving import SHARED, Served, listening, stop
 
 POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
 QUESTION = "In which year did the yard that built alpha win the prize?"
@@ -160,10 +163,19 @@ class Leaver:
         self._connection.close()
 
 
+@contextmanager
+def in_shared() -> Iterator[Served]:
+    """The application that all tests share, around the pipeline that calls the model server."""
+    served, pipeline = SHARED.start(), pipelines.load()
+    pipeline.warm_up()
+    with mock.patch.object(registry.get("prefrag"), "pipeline", pipeline):
+        yield served
+
+
 class TestModelCall:
     @each_way
     def test_ends_when_the_client_leaves(self, model: FakeModelServer, path: str, body: dict[str, Any]):
-        with listening() as served:
+        with in_shared() as served:
             client = Leaver(served, path, body)
             assert model.called.wait(20)
             client.leave()
@@ -184,7 +196,7 @@ class TestModelCall:
     ):
         model.answers = [(200, silence)]
         monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
-        with listening() as served:
+        with in_shared() as served:
             response = httpx.post(served.address + path, json=body, timeout=20)
 
             assert "given up after 0.3 s" in response.text
@@ -195,7 +207,7 @@ class TestModelCall:
 
     @each_way
     def test_ends_earlier_when_the_request_says_so(self, model: FakeModelServer, path: str, body: dict[str, Any]):
-        with listening() as served:
+        with in_shared() as served:
             response = httpx.post(served.address + path, json={**body, "deadline": 0.2}, timeout=20)
 
         assert "given up after 0.2 s" in response.text
@@ -203,7 +215,7 @@ class TestModelCall:
     @pytest.mark.parametrize(("path", "body"), [STREAM, RUN_STREAM], ids=["chat", "run"])
     def test_is_not_waited_for_by_the_steps_before_it(self, model: FakeModelServer, path: str, body: dict[str, Any]):
         model.answers = [(200, completion(search("alpha"))), (200, HANG)]
-        with listening() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
+        with in_shared() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
             # The run cannot end, because the next call never does.
             assert any("Found in local" in line for line in response.iter_lines())
 
@@ -212,7 +224,7 @@ class TestModelCall:
     ):
         task = {"role": "user", "content": TASKS["title"][0]}
         monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
-        with listening() as served:
+        with in_shared() as served:
             response = httpx.post(served.address + PLAIN[0], json={**CHAT, "messages": [task]}, timeout=20)
 
             assert not model.called.is_set() or model.left.wait(20)
@@ -224,7 +236,7 @@ class TestModelCall:
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.2")
-        with listening() as served:
+        with in_shared() as served:
             response = httpx.post(served.address + RUN[0], json={**RUN[1], "deadline": 500}, timeout=20)
 
         assert "given up after 0.2 s" in response.text
@@ -256,7 +268,7 @@ class TestBusyModel:
     ):
         # So far away that the client library does not wait for it.
         model.answers, model.headers = [(429, {})], {"retry-after": "3600"}
-        with listening() as served:
+        with in_shared() as served:
             response = httpx.post(served.address + path, json=body, timeout=20)
 
         assert response.status_code == 429
@@ -314,19 +326,19 @@ class TestRunLimit:
         with listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="1") as served:
             yield served
 
-    @each_way
-    def test_refuses_what_cannot_even_wait(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+    def test_refuses_what_cannot_even_wait(self, model: FakeModelServer):
         with (
             listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="0") as served,
             Leavers(served) as clients,
         ):
             clients.begin(model)
-            response = httpx.post(served.address + path, json=body, timeout=20)
+            for path, body in (RUN, PLAIN, STREAM, RUN_STREAM):
+                response = httpx.post(served.address + path, json=body, timeout=20)
 
-        assert response.status_code == 503
-        assert "ask again later" in response.json()["detail"]
-        assert int(response.headers["retry-after"]) > 0
-        assert path == "/prefrag/run" or response.json()["error"]["type"] == "server_error"
+                assert response.status_code == 503
+                assert "ask again later" in response.json()["detail"]
+                assert int(response.headers["retry-after"]) > 0
+                assert path == "/prefrag/run" or response.json()["error"]["type"] == "server_error"
 
     def test_never_holds_up_what_is_no_run(self, one_at_a_time: Served, model: FakeModelServer):
         with Leavers(one_at_a_time) as clients:

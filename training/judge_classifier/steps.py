@@ -161,5 +161,4 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
         candidates=50,
         top_k=top_k,
         retry_policy=RetryPolicy(timeout=60.0),
-        strict=True,
     )

@@ -23,7 +23,7 @@ from prefrag.training.judge_classifier.card import write_card
 from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
 from prefrag.training.judge_classifier.results import HeldBack, JudgeTraining
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
-from prefrag.training.tree_training import TreeTraining, leave_out, read_booster
+from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
@@ -160,7 +160,6 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     """Train trees."""
     import numpy as np
-    import xgboost
 
     verdicts = {one.step.keep for one in steps}
     if len(verdicts) < 2:
@@ -178,14 +177,14 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         for one in steps
         for features, needed in zip(one.step.features, one.step.needed, strict=True)
     ]
-    matrix = xgboost.DMatrix(
+    booster = fit_trees(
+        {**SETTINGS, "seed": seed},
+        ROUNDS,
         np.asarray([row for row, _, _ in passages], dtype=np.float32),
+        FEATURES,
         label=np.asarray([needed for _, needed, _ in passages], dtype=np.float32),
         weight=np.asarray([weight for _, _, weight in passages], dtype=np.float32),
-        feature_names=list(FEATURES),
-        nthread=1,
     )
-    booster = xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
     columns = dict(zip(FEATURES, zip(*(row for row, _, _ in passages), strict=True), strict=True))
     ranges = {name: (min(columns[name]), max(columns[name])) for name in TEXT_FEATURES}
     booster.set_attr(**{RANGES: json.dumps(ranges)})

@@ -20,6 +20,7 @@ from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import State
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.evaluation.question import Question
 
@@ -57,7 +58,8 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
     start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
-        _, documents, candidates = retrieval.gather(state)
+        state, documents, candidates = retrieval.gather(state)
+        _refuse_failures(state)
         pairs = all_pairs(documents, candidates)
         gold = frozenset(question.supporting_ids)
         features = pair_features(question.question, pairs, store)
@@ -69,16 +71,23 @@ def two_stage_candidates(
 ) -> tuple[list[Document], list[list[Document]]]:
     """Retrieve the candidates of a question as ``dr_rag_cis`` and ``dr_rag_cfs`` do."""
     retriever = TantivyBM25Retriever(store)
-    first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50, strict=True)
-    second = RetrievalSource(_SOURCE, retriever, strict=True)
+    first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50)
+    second = RetrievalSource(_SOURCE, retriever)
     state = StateBuilder([_SOURCE], _SOURCE, top_k=k).run(question)["state"]
     state = first.run(QuestionAsQuery().run(state)["state"])["state"]
-    _, documents, candidates = SecondStage(second).gather(state)
+    state, documents, candidates = SecondStage(second).gather(state)
+    _refuse_failures(state)
     return documents, candidates
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
     """Build the retrieval of ``dr_rag_linked`` without its pipeline."""
-    source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store), strict=True)
-    links = RetrievalSource(_SOURCE, TitleMentionRetriever(store), strict=True)
+    source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store))
+    links = RetrievalSource(_SOURCE, TitleMentionRetriever(store))
     return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))
+
+
+def _refuse_failures(state: State) -> None:
+    # A run goes on without a source that fails; examples would lack its passages.
+    if failed := [search.error for search in state.searches if search.error]:
+        raise RuntimeError(f"A search for examples failed: {failed[0]}")

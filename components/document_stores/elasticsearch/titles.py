@@ -10,6 +10,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.both_ways import blocking
+from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
@@ -32,14 +33,12 @@ class ElasticsearchTitles:
     The index must have been written by `prefrag index`, which fills the field `title_key`.
     """
 
-    def __init__(self, store: ElasticsearchDocumentStore, title_boost: float = 1.25) -> None:
+    def __init__(self, store: ElasticsearchDocumentStore) -> None:
         """Set the store; the server is not called yet.
 
         :param store: The store of the index.
-        :param title_boost: The weight of a word in the title, relative to one in the text.
         """
         self._store = store
-        self._title_boost = title_boost
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
         """Find the keys that are titles of passages.
@@ -109,7 +108,7 @@ class ElasticsearchTitles:
                 "multi_match": {
                     "query": one_form(text),
                     "type": "most_fields",
-                    "fields": [f"title^{self._title_boost:g}", "content"],
+                    "fields": [TITLE_FIELD, "content"],
                 }
             }
             query = {"bool": {"filter": [{"term": {TITLE_KEY_FIELD: key}}, *narrowed], "should": [ranked]}}

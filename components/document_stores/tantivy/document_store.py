@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 from tantivy import Query
 
+from prefrag.components.block import Block, check_range
 from prefrag.components.document_stores.tantivy.analysis import (
     DEFAULT_LANGUAGE,
     check_language,
@@ -30,7 +31,7 @@ from prefrag.components.settings import settings
 _CHECKED_CHARACTERS = 200
 
 
-class TantivyDocumentStore:
+class TantivyDocumentStore(Block):
     """Store documents in a tantivy index on disk and find them by BM25 (k1 1.2, b 0.75) over title and text.
 
     It needs no server: any number of processes can read an index while one writes to it, and a reader sees at its next
@@ -79,8 +80,7 @@ class TantivyDocumentStore:
         if language is not None:
             language = language.lower()
             check_language(language)
-        if lock_timeout < 0:
-            raise ValueError(f"lock_timeout must be 0 seconds or more, not {lock_timeout}.")
+        check_range(0, lock_timeout=lock_timeout)
         self.path = path
         self.index = index
         self.language = language
@@ -98,24 +98,6 @@ class TantivyDocumentStore:
         )
         copied._latest = self._latest
         return copied
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the store.
-
-        :returns: Its parameters as plain values.
-        """
-        return default_to_dict(
-            self, path=self.path, index=self.index, language=self.language, lock_timeout=self.lock_timeout
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TantivyDocumentStore:
-        """Make a store from its serialised form.
-
-        :param data: The output of `to_dict`.
-        :returns: The store.
-        """
-        return default_from_dict(cls, data)
 
     @report_damage
     def count_documents(self) -> int:

@@ -66,7 +66,7 @@ def second_searches(
 ) -> Iterator[SecondSearch]:
     """Search twice for each question."""
     source = RetrievalSource(
-        "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k, strict=True
+        "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k
     )
     builder = StateBuilder(["local", "web"], "local")
     for line in questions:

@@ -16,11 +16,11 @@ from tests.fakes import ScriptedChatGenerator
     [
         ({"judge": None}, "give the block of a judge"),
         ({"chat_generator": None}, "A query for 'web' has to be written"),
-        ({"upper": 1.1}, "scores are from -1 to 1"),
-        ({"lower": 0.6}, "lower is at most upper"),
-        ({"strip_threshold": -2}, "scores are from -1 to 1"),
-        ({"strips": 0}, "set them to 1 or more"),
-        ({"strip_sentences": 0}, "set them to 1 or more"),
+        ({"upper": 1.1}, "set it to a number from -1 to 1"),
+        ({"lower": 0.6}, "set lower to at most upper"),
+        ({"strip_threshold": -2}, "set it to a number from -1 to 1"),
+        ({"strips": 0}, "set it to a whole number of at least 1"),
+        ({"strip_sentences": 0}, "set it to a whole number of at least 1"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )

@@ -88,10 +88,6 @@ class TestChoice:
         assert server.requests[0]["model"] == "tuned"
         assert "sk-secret" not in (server.requests[0]["authorization"] or "")
 
-    def test_a_window_given_in_code_wins(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_LLM_CONTEXT", "1000")
-        assert ChatModel(context_window=500).context_window == 500
-
     def test_the_choice_stays_once_it_is_made(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
         model = ChatModel()
         model.warm_up()
@@ -127,10 +123,7 @@ class TestChoice:
         with pytest.raises(ValueError, match=f"PREFRAG_LLM_CONTEXT is '{value}'"):
             _ = ChatModel().context_window
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [{"role": "critic"}, {"timeout": 0}, {"max_retries": -1}, {"context_window": 0}, {"structured_output": "xml"}],
-    )
+    @pytest.mark.parametrize("arguments", [{"role": "critic"}, {"timeout": 0}])
     def test_arguments_out_of_range_are_refused(self, arguments: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             ChatModel(**arguments)
@@ -149,7 +142,9 @@ class TestChoice:
         monkeypatch.setattr(chat_model, "EmbeddedChatGenerator", Embedded)
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
         monkeypatch.setenv("PREFRAG_LLM_ADAPTER", "a.gguf")
-        model = ChatModel(generation_kwargs={"seed": 1}, timeout=9, context_window=99, structured_output="off")
+        monkeypatch.setenv("PREFRAG_LLM_CONTEXT", "99")
+        monkeypatch.setenv("PREFRAG_LLM_STRUCTURED", "off")
+        model = ChatModel(generation_kwargs={"seed": 1}, timeout=9)
         assert model.run(QUESTION, {"response_format": FORMAT})["replies"][0].text == "Paris"
         assert seen == {
             "model_path": "m.gguf",
@@ -405,7 +400,7 @@ class TestCall:
 
 class TestSerialisation:
     def test_round_trip_keeps_arguments_and_no_server(self, server: FakeModelServer):
-        model = ChatModel("judge", {"temperature": 0.2}, 30.0, 1, 2_048, "json_object")
+        model = ChatModel("judge", {"temperature": 0.2}, 30.0)
         model.warm_up()
         data = model.to_dict()
         assert data == {
@@ -414,16 +409,9 @@ class TestSerialisation:
                 "role": "judge",
                 "generation_kwargs": {"temperature": 0.2},
                 "timeout": 30.0,
-                "max_retries": 1,
-                "context_window": 2_048,
-                "structured_output": "json_object",
             },
         }
         assert default_from_dict(ChatModel, json.loads(json.dumps(data))).to_dict() == data
-
-    def test_what_the_environment_decides_is_not_written_down(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_LLM_CONTEXT", "1000")
-        assert ChatModel().to_dict()["init_parameters"]["context_window"] is None
 
     def test_a_copy_of_a_warm_model_works(self, server: FakeModelServer):
         model = ChatModel()

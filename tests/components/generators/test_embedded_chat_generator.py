@@ -193,7 +193,7 @@ class TestLoading:
             EmbeddedChatGenerator(str(path)).warm_up()
         assert caught.value.name == "xllamacpp"
 
-    @pytest.mark.parametrize("name", ["context_window", "max_tokens", "threads", "timeout"])
+    @pytest.mark.parametrize("name", ["context_window", "max_tokens", "timeout"])
     def test_numbers_must_be_above_zero(self, name: str):
         with pytest.raises(ValueError, match=name):
             EmbeddedChatGenerator("m.gguf", **{name: 0})
@@ -214,13 +214,12 @@ def test_models_with_different_adapters_are_loaded_apart(fake: Any):
 
 
 def test_serialisation_and_copies():
-    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0, "adapter.gguf")
+    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 30.0, "adapter.gguf")
     data = generator.to_dict()
     assert data["init_parameters"] == {
         "model_path": "model.gguf",
         "context_window": 2_048,
         "max_tokens": 100,
-        "threads": 2,
         "timeout": 30.0,
         "adapter_path": "adapter.gguf",
     }

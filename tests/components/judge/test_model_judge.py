@@ -31,7 +31,7 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on_doubt": "ask"}, "set it to keep, end, switch"),
+        ({"on_doubt": "ask"}, "set it to keep, end or switch"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )

@@ -133,7 +133,7 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
     ("settings", "message"),
     [
         ({"trees": ""}, "trees is empty"),
-        ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to 0 or more"),
+        ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to a number of at least 0"),
         ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
     ],
 )

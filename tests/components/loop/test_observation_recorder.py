@@ -128,5 +128,5 @@ class TestCollectedDocuments:
 
     @pytest.mark.parametrize("limit", [0, -1])
     def test_a_limit_that_shows_nothing_is_refused(self, limit: int):
-        with pytest.raises(ValueError, match="set it to at least 1"):
+        with pytest.raises(ValueError, match="set it to a whole number of at least 1"):
             ObservationRecorder(max_documents=limit)

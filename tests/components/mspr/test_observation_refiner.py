@@ -31,7 +31,7 @@ def refined(*steps: Step, script: str = SUMMARY, **changes: Any) -> State:
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [({"threshold": 0}, "or set enabled to false"), ({"prompt": "nonsense"}, "No prompt 'nonsense'")],
+    [({"threshold": 0}, "set it to a whole number of at least 1"), ({"prompt": "nonsense"}, "No prompt 'nonsense'")],
 )
 def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from haystack import Document
 
+from prefrag.components.pair_classifier import transformer_pair_scorer
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.pair_classifier.transformer_pair_scorer import (
     ClassifierMissing,
@@ -131,22 +132,11 @@ def test_what_stands_behind_the_cap_does_not_count(folder: Path):
     assert scorer.score(QUESTION, long) == pytest.approx(scorer.score(QUESTION, cut))
 
 
-def test_batches_of_any_size_give_the_same(folder: Path):
+def test_batches_of_any_size_give_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch):
     whole = TransformerPairScorer(str(folder)).score(QUESTION, NINE)
+    monkeypatch.setattr(transformer_pair_scorer, "_BATCH", 2)
 
-    assert TransformerPairScorer(str(folder), batch_size=2).score(QUESTION, NINE) == pytest.approx(whole, abs=1e-4)
-
-
-def test_the_probability_is_that_of_the_positive_label(folder: Path):
-    second = TransformerPairScorer(str(folder)).score(QUESTION, NINE)
-    first = TransformerPairScorer(str(folder), positive_label=0).score(QUESTION, NINE)
-
-    assert [a + b for a, b in zip(first, second, strict=True)] == pytest.approx([1.0] * 9)
-
-
-def test_a_label_that_the_model_does_not_have_is_named(folder: Path):
-    with pytest.raises(ValueError, match="positive_label is 2"):
-        TransformerPairScorer(str(folder), positive_label=2).score(QUESTION, NINE)
+    assert TransformerPairScorer(str(folder)).score(QUESTION, NINE) == pytest.approx(whole, abs=1e-4)
 
 
 def test_a_model_with_one_output_is_read_as_the_odds_of_the_pair(folder: Path, tmp_path: Path):
@@ -243,9 +233,7 @@ def test_without_the_package_the_message_names_what_to_install(monkeypatch: pyte
         TransformerPairScorer("models/pairs").warm_up()
 
 
-@pytest.mark.parametrize(
-    "settings", [{"backend": "tensorflow"}, {"batch_size": 0}, {"question_tokens": 0}, {"document_tokens": 0}]
-)
+@pytest.mark.parametrize("settings", [{"backend": "tensorflow"}, {"question_tokens": 0}, {"document_tokens": 0}])
 def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TransformerPairScorer("models/pairs", **settings)

@@ -82,23 +82,12 @@ async def test_run_async_gives_the_same():
     assert await ranker.run_async("Karlsplatz", candidates, top_k=1) == ranker.run("Karlsplatz", candidates, top_k=1)
 
 
-def test_boosts_are_settings():
-    candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
-    ranker = TitleMatchRanker(inside_query=1)
-    assert ranker.run("Who designed Karlsplatz?", candidates)["documents"][0].id == "Vienna"
-
-
-@pytest.mark.parametrize("settings", [{"top_k": 0}, {"exact": 0}, {"core_inside_query": -1}])
-def test_settings_that_make_no_sense_are_named(settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        TitleMatchRanker(**settings)
-
-
-def test_top_k_of_a_run_must_be_positive():
+def test_top_k_must_be_positive():
+    with pytest.raises(ValueError, match="top_k is 0"):
+        TitleMatchRanker(top_k=0)
     with pytest.raises(ValueError, match="at least 1"):
         TitleMatchRanker().run("q", [], top_k=0)
 
 
 def test_serialises():
-    loaded = rebuilt(TitleMatchRanker(top_k=7, exact=2.0))
-    assert (loaded.top_k, loaded.exact, loaded.inside_query) == (7, 2.0, 1.1)
+    assert rebuilt(TitleMatchRanker(top_k=7)).top_k == 7

@@ -116,9 +116,9 @@ async def test_it_reads_off_the_event_loop(reader):
 
 
 def test_it_is_rebuilt_from_its_settings():
-    again = rebuilt(ExtractiveReader(max_documents=7, threads=2, candidates=3))
+    again = rebuilt(ExtractiveReader(max_documents=7, candidates=3))
 
-    assert (again.max_documents, again.threads, again.candidates) == (7, 2, 3)
+    assert (again.max_documents, again.candidates) == (7, 3)
 
 
 def test_a_reader_that_is_absent_says_how_to_get_one(tmp_path):
@@ -126,7 +126,7 @@ def test_a_reader_that_is_absent_says_how_to_get_one(tmp_path):
         ExtractiveReader(str(tmp_path)).warm_up()
 
 
-@pytest.mark.parametrize("setting", ["max_documents", "threads", "candidates"])
+@pytest.mark.parametrize("setting", ["max_documents", "candidates"])
 def test_a_setting_under_one_is_refused(setting):
     with pytest.raises(ValueError, match=setting):
         ExtractiveReader(**{setting: 0})

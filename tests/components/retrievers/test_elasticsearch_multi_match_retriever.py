@@ -113,11 +113,10 @@ def test_searches_title_and_content_summed():
     assert document.meta == {"title": "Linz", "year": 799}
 
 
-def test_top_k_and_title_boost_are_settings():
+def test_top_k_is_a_setting():
     client = RecordedClient()
-    ElasticsearchMultiMatchRetriever(store_with(client), title_boost=2).run(query="Danube", top_k=1)
+    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Danube", top_k=1)
     assert client.searches[0]["size"] == 1
-    assert client.searches[0]["query"]["multi_match"]["fields"] == ["title^2", "content"]
 
 
 def test_a_word_that_comes_twice_counts_once():
@@ -267,10 +266,9 @@ def test_a_filter_that_makes_no_sense_is_named(filters):
         ElasticsearchMultiMatchRetriever(store_with(RecordedClient())).run(query="Danube", filters=filters)
 
 
-@pytest.mark.parametrize("settings", [{"top_k": 0}, {"title_boost": 0}])
-def test_settings_that_make_no_sense_are_named(settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        ElasticsearchMultiMatchRetriever(store_with(), **settings)
+def test_settings_that_make_no_sense_are_named():
+    with pytest.raises(ValueError, match="top_k"):
+        ElasticsearchMultiMatchRetriever(store_with(), top_k=0)
     with pytest.raises(ValueError, match="at least 1"):
         ElasticsearchMultiMatchRetriever(store_with()).run(query="Danube", top_k=0)
 
@@ -294,10 +292,10 @@ def test_serialises_without_the_key(monkeypatch):
         api_key=Secret.from_env_var("TOWNS_KEY"),
         custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping(),
     )
-    retriever = ElasticsearchMultiMatchRetriever(store, top_k=3, title_boost=2.0, filters=AUSTRIAN)
+    retriever = ElasticsearchMultiMatchRetriever(store, top_k=3, filters=AUSTRIAN)
     data = retriever.to_dict()
     assert "hush" not in json.dumps(data)
-    assert rebuilt(retriever).title_boost == 2.0
+    assert rebuilt(retriever).top_k == 3
 
     pipeline = Pipeline()
     pipeline.add_component("retriever", retriever)

@@ -19,7 +19,7 @@ def test_the_number_of_a_call_takes_the_place_of_the_retrievers_own(own: int, gi
 
 @pytest.mark.parametrize(("own", "given"), [(0, None), (10, 0), (10, -1)])
 def test_fewer_than_one_document_cannot_be_wanted(own: int, given: int | None):
-    with pytest.raises(ValueError, match="top_k must be at least 1, not"):
+    with pytest.raises(ValueError, match="set it to a whole number of at least 1"):
         wanted_top_k(own, given)
 
 

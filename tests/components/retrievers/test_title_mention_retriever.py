@@ -85,10 +85,6 @@ def test_top_k_is_a_setting_of_component_and_run(store):
     assert len(ids(TitleMentionRetriever(store, top_k=2).run(query="Linz, Austria", top_k=3))) == 3
 
 
-def test_titles_of_more_words_are_not_looked_for(store):
-    assert ids(TitleMentionRetriever(store, max_title_words=1).run(query="Upper Austria")) == ["austria"]
-
-
 def test_filters_of_the_run_come_on_top(store):
     german = {"field": "meta.country", "operator": "==", "value": "de"}
     assert ids(TitleMentionRetriever(store).run(query="Linz", filters=german)) == ["linz-rhine"]
@@ -127,13 +123,13 @@ def test_stands_behind_another_retriever_in_a_pipeline(store):
 
 def test_serialises_with_either_store(store):
     for one in (store, ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")):
-        retriever = TitleMentionRetriever(one, per_title=1, top_k=2, max_title_words=3, filters=AUSTRIAN)
+        retriever = TitleMentionRetriever(one, per_title=1, top_k=2, filters=AUSTRIAN)
         loaded = rebuilt(retriever)
-        assert (loaded.per_title, loaded.top_k, loaded.max_title_words, loaded.filters) == (1, 2, 3, AUSTRIAN)
+        assert (loaded.per_title, loaded.top_k, loaded.filters) == (1, 2, AUSTRIAN)
         assert type(loaded.document_store) is type(one)
 
 
-@pytest.mark.parametrize("settings", [{"top_k": 0}, {"per_title": 0}, {"max_title_words": 0}])
+@pytest.mark.parametrize("settings", [{"top_k": 0}, {"per_title": 0}])
 def test_settings_that_make_no_sense_are_named(store, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TitleMentionRetriever(store, **settings)

@@ -57,11 +57,10 @@ def critiques(reached: State) -> list[dict[str, Any]]:
     ("settings", "message"),
     [
         ({"retrieval": "sometimes"}, "set it to always or adaptive"),
-        ({"concurrency": 0}, "set it to at least 1"),
+        ({"concurrency": 0}, "set it to a whole number of at least 1"),
         ({"weights": {"beauty": 1.0}}, "give numbers for relevance, support, usefulness"),
         ({"weights": {"support": float("nan")}}, "give numbers for"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
-        ({"retrieval_prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):

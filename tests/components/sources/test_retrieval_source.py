@@ -123,8 +123,8 @@ class TestInit:
             ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
             ({"ranker": object()}, "ranker of source 'local' has no `run`"),
             ({"fallback": "ddgs"}, "fallback of source 'local' has no `run`"),
-            ({"top_k": 0}, "top_k and candidates must be at least 1"),
-            ({"candidates": 0}, "top_k and candidates must be at least 1"),
+            ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+            ({"candidates": 0}, "candidates is 0: set it"),
         ],
     )
     def test_settings_that_make_no_sense_are_refused(self, changes: dict[str, Any], message: str):
@@ -145,7 +145,6 @@ class TestSerialisation:
             retry_policy=RetryPolicy(timeout=2.5, retries=1, backoff=0.1),
             domains=DomainFilter(allowed=["example.org"], denied=["bad.example.org"]),
             recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
-            strict=True,
             gate=WebGate(max_characters=200),
         )
 
@@ -390,30 +389,19 @@ class TestFailures:
 
         assert last_search(source(Silent()).run(state(search_step()))).error == "Silent: it gave no `documents`"
 
-    def test_are_raised_when_the_source_is_strict(self):
-        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
-            source(Giving(errors=(ConnectionError("gone"),)), strict=True).run("a")
-
-    async def test_are_raised_on_the_asynchronous_way_too(self):
-        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
-            await source(Giving(errors=(ConnectionError("gone"),)), strict=True).run_async("a")
-
 
 class TestRetries:
     @pytest.mark.parametrize("retries", [0, 1, 3])
-    def test_are_bounded(self, retries: int):
+    async def test_are_bounded_and_a_bare_query_fails_as_its_retriever_does(self, retries: int):
         provider = Giving(errors=tuple(ConnectionError("gone") for _ in range(9)))
+        searching = source(provider, retry_policy=again(retries))
 
-        source(provider, retry_policy=again(retries)).run("a")
+        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
+            searching.run("a")
+        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
+            await searching.run_async("a")
 
-        assert len(provider.queries) == retries + 1
-
-    async def test_are_bounded_on_the_asynchronous_way_too(self):
-        provider = Giving(errors=tuple(ConnectionError("gone") for _ in range(9)))
-
-        await source(provider, retry_policy=again(2)).run_async("a")
-
-        assert len(provider.queries) == 3
+        assert len(provider.queries) == 2 * (retries + 1)
 
     def test_end_with_the_first_success(self):
         provider = Giving(document("a"), errors=(ConnectionError("gone"),))
@@ -467,7 +455,7 @@ class TestDeadline:
         assert last_search(outputs[1]).error is None
 
     def test_is_of_each_attempt(self, hanging: Hanging):
-        source(hanging, retry_policy=again(2, timeout=DEADLINE)).run("a")
+        source(hanging, retry_policy=again(2, timeout=DEADLINE)).run(state(search_step()))
 
         assert hanging.calls == 3
 
@@ -485,7 +473,7 @@ class TestDeadline:
     def test_of_a_call_that_hangs_does_not_keep_the_process(self, hanging: Hanging):
         before = set(threading.enumerate())
 
-        source(hanging, retry_policy=once(DEADLINE)).run("a")
+        source(hanging, retry_policy=once(DEADLINE)).run(state(search_step()))
 
         left = set(threading.enumerate()) - before
         assert left
@@ -612,31 +600,21 @@ class TestRecording:
         assert last_search(again).provider == "recording"
         assert not last_search(again).sent_out
 
-    async def test_that_does_not_hold_the_search_is_a_local_failure(self, tmp_path: Path):
+    async def test_that_does_not_hold_the_search_ends_the_run(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
         self.recorded(path, "record", Giving(document("a"))).run("other")
         silent = Giving()
 
-        search = last_search(await self.recorded(path, "replay", silent).run_async(state(search_step("aurora"))))
-
-        assert "does not hold this search of local: aurora" in (search.error or "")
-        assert silent.queries == []
-        assert not search.sent_out
-
-    def test_that_does_not_hold_the_search_ends_the_run_of_a_strict_source(self, tmp_path: Path):
-        path = tmp_path / "kept.jsonl"
-        self.recorded(path, "record", Giving(document("a"))).run("other")
-        strict = self.recorded(path, "replay", Giving(), strict=True)
-
         with pytest.raises(NotRecorded, match="does not hold this search of local: aurora"):
-            strict.run(state(search_step("aurora")))
+            await self.recorded(path, "replay", silent).run_async(state(search_step("aurora")))
+        assert silent.queries == []
 
     def test_replays_a_failure_as_one_that_was_survived(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
         self.recorded(path, "record", Giving(errors=(OSError("rate limit"),))).run(state(search_step()))
         silent = Giving()
 
-        search = last_search(self.recorded(path, "replay", silent, strict=True).run(state(search_step())))
+        search = last_search(self.recorded(path, "replay", silent).run(state(search_step())))
 
         assert "rate limit" in (search.error or "")
         assert search.documents == ()
@@ -655,7 +633,8 @@ class TestRecording:
         provider = Giving(document("a"), errors=(OSError("x"),))
         reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
 
-        assert reusing.run("one")["documents"] == []
+        with pytest.raises(RuntimeError, match="Giving: x"):
+            reusing.run("one")
         assert len(reusing.run("one")["documents"]) == 1
 
 

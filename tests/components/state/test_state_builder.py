@@ -30,7 +30,7 @@ class TestInit:
             ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
             ({"max_supplements": "one"}, "max_supplements is 'one'"),
             ({"prompts": "mine"}, "prompts is 'mine': set it to product or paper"),
-            ({"answer_type": "essay"}, "answer_type is 'essay': set it to short or yes_no or multiple_choice"),
+            ({"answer_type": "essay"}, "answer_type is 'essay': set it to short, yes_no or multiple_choice"),
         ],
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):

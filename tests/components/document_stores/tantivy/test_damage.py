@@ -70,7 +70,7 @@ class TestDamagedIndex:
     @pytest.mark.parametrize("kind", ["fast", "store"])
     def test_is_the_failure_of_a_source_and_not_of_the_process(self, herons: Path, kind: str):
         damage(herons, kind)
-        source = RetrievalSource("local", TantivyBM25Retriever(TantivyDocumentStore(path=str(herons))), strict=True)
+        source = RetrievalSource("local", TantivyBM25Retriever(TantivyDocumentStore(path=str(herons))))
 
         with pytest.raises(RuntimeError, match="The source 'local' failed: TantivyBM25Retriever: The index .* damaged"):
             source.run("heron")

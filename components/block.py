@@ -1,0 +1,92 @@
+"""What the parts of a pipeline's YAML have in common: how they are written, and the checks of their settings."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from typing import Any, Self
+
+from haystack import default_from_dict, default_to_dict
+from haystack.core.serialization import component_to_dict
+
+
+class Block:
+    """A part that is written by the parameters of its constructor, which are attributes of the same names."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the part as a block of YAML.
+
+        :returns: Its class and its parameters as plain values.
+        """
+        names = inspect.signature(type(self).__init__).parameters
+        return default_to_dict(self, **{name: _write(getattr(self, name)) for name in names if name != "self"})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the part from its block.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The part.
+        """
+        return default_from_dict(cls, data)
+
+
+def check_whole(least: int, **settings: Any) -> None:
+    """Refuse what is no whole number or too small a one.
+
+    :param least: The least number.
+    :param settings: The values by the names of the parameters; None is allowed.
+    :raises ValueError: With what to set.
+    """
+    # Python takes True for 1.
+    fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]
+    _refuse(settings, fits, f"a whole number of at least {least}")
+
+
+def check_range(least: float, most: float = math.inf, **settings: Any) -> None:
+    """Refuse what is no number of a range.
+
+    :param least: The least number.
+    :param most: The largest number.
+    :param settings: The values by the names of the parameters; None is allowed.
+    :raises ValueError: With what to set.
+    """
+    fits = [isinstance(one, int | float) and least <= one <= most for one in settings.values()]
+    bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+    _refuse(settings, fits, f"a number {bounds}")
+
+
+def check_above_zero(**settings: Any) -> None:
+    """Refuse what is no number above zero, or infinite.
+
+    :param settings: The values by the names of the parameters; None is allowed.
+    :raises ValueError: With what to set.
+    """
+    fits = [isinstance(one, int | float) and 0 < one < math.inf for one in settings.values()]
+    _refuse(settings, fits, "a number above 0")
+
+
+def check_choice(choices: Iterable[str], **settings: Any) -> None:
+    """Refuse what is none of the choices.
+
+    :param choices: The choices.
+    :param settings: The values by the names of the parameters; None is allowed.
+    :raises ValueError: With what to set.
+    """
+    *others, last = choices
+    fits = [one in (*others, last) for one in settings.values()]
+    _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)
+
+
+def _refuse(settings: dict[str, Any], fits: list[bool], wanted: str) -> None:
+    for (name, value), fit in zip(settings.items(), fits, strict=True):
+        if value is not None and not fit:
+            raise ValueError(f"{name} is {value!r}: set it to {wanted}.")
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_write(part) for part in value]
+    # Haystack writes a nested component only through its own `to_dict`, which not every one has.
+    return component_to_dict(value, type(value).__name__) if hasattr(value, "run") else value
