@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
