@@ -170,7 +170,7 @@ class Setup:
         from rich.console import Console
 
         from prefrag.evaluation.corpora import evaluation_indexes
-        from prefrag.indexing.progress_bar import indexing_bar
+        from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
             # The corpus that replaces the web is in tantivy, whatever the store of the local sources.
