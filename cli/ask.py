@@ -232,7 +232,7 @@ def _read_demo_question() -> str:
 def _index_corpus(corpus: Path) -> str:
     """Index a corpus file when it is new or has changed."""
     from prefrag.evaluation.corpora import evaluation_indexes
-    from prefrag.indexing.progress_bar import indexing_bar
+    from prefrag.indexing.report import indexing_bar
 
     terminal = console(stderr=True)
     skipped: list[Skipped] = []
