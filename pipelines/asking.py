@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
@@ -26,12 +26,13 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
-from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
+# A cancelled task ends at once; one that does not must not hold up whoever has left.
+_END_SECONDS = 5.0
 
 T = TypeVar("T")
 
@@ -40,14 +41,7 @@ arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunFailed(PrefragError, RuntimeError):
-    """A run broke off.
-
-    :param message: What happened and what to do.
-    :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
-    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy, 422 for
-        filters that do not fit the documents.
-    :param retry_after: Seconds after which the model server wants the next call, if it sent them.
-    """
+    """A run broke off."""
 
     http_status = 502
 
@@ -63,12 +57,7 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Find the seconds that a run may take: those that a request gives, at most those of ``PREFRAG_RUN_SECONDS``.
-
-    :param deadline: The seconds of a request, if it gives some.
-    :returns: The seconds.
-    :raises BadInput: When one of them is not a number above zero.
-    """
+    """Find the seconds that a run may take: those that a request gives, at most those of ``PREFRAG_RUN_SECONDS``."""
     longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
@@ -81,14 +70,6 @@ async def stream(
     """Run a pipeline and yield each event of its trace as it happens.
 
     When the generator is closed, or whoever waits for it is cancelled, the calls of the run are cancelled as well.
-
-    :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
-    :param question: The question.
-    :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
-    :returns: The events, then the result.
-    :raises ValueError: When the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
     """
     inputs, context = _prepare(pipeline, question, options)
     # Joiners add nothing to the trace, and every output that is watched is copied.
@@ -134,15 +115,73 @@ async def stream(
     )
 
 
-async def begin(pipeline: Any, question: str, **options: Any) -> State:
-    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
+async def end_with_tasks(
+    outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
+) -> AsyncGenerator[T, None]:
+    """Yield what an engine yields; at its end, or when it is left early, cancel every task that it created.
 
-    :param pipeline: A loaded pipeline.
-    :param question: The question.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
-    :returns: The state with which the run would begin.
-    :raises ValueError: When the question or an option cannot be used.
+    Haystack gives each component a task of its own and never cancels it: without this, a run that is given up goes on
+    with its model call and all the retries.
     """
+    tasks: set[asyncio.Task[Any]] = set()
+    context = context or copy_context()
+    try:
+        while True:
+            try:
+                async with asyncio.timeout_at(until):
+                    output = await _RecordTasks(anext(outputs), tasks, context)
+            except StopAsyncIteration:
+                return
+            yield output
+    finally:
+        running = {task for task in tasks if task.cancel()}
+        if running:
+            await asyncio.wait(running, timeout=_END_SECONDS)
+        # In the same context: what the engine has set there, such as the span of a trace, can only be reset there.
+        await _RecordTasks(outputs.aclose(), tasks, context)
+
+
+class _RecordTasks(Awaitable[T]):
+    """Await something in a context, and record the tasks that it creates, which run in copies of that context.
+
+    The factory of tasks belongs to the whole event loop, so it is replaced only while this very code runs, which is
+    between two of its own pauses.
+    """
+
+    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
+        self._awaited = awaited
+        self._tasks = tasks
+        self._context = context
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Await it, step by step as `yield from` does."""
+        loop = asyncio.get_running_loop()
+        steps = self._awaited.__await__()
+        resume: Any = steps.send
+        value: Any = None
+        while True:
+            factory = loop.get_task_factory()
+            loop.set_task_factory(partial(self._create, factory))
+            try:
+                pause = self._context.run(resume, value)
+            except StopIteration as end:
+                return cast(T, end.value)
+            finally:
+                loop.set_task_factory(factory)
+            try:
+                resume, value = steps.send, (yield pause)
+            except BaseException as error:
+                resume, value = steps.throw, error
+
+    def _create(self, factory: Any, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+        task = asyncio.Task(work, loop=loop, **options) if factory is None else factory(loop, work, **options)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+async def begin(pipeline: Any, question: str, **options: Any) -> State:
+    """Build the state of a run without running it, so that a question or an option that cannot be used is refused."""
     inputs, context = _prepare(pipeline, question, options)
     building = pipeline.get_component("start").run_async(**inputs)
     started = await asyncio.get_running_loop().create_task(building, context=context)
@@ -151,15 +190,7 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
 
 
 async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
-    """Run a pipeline as :func:`stream` does, and return only the result.
-
-    :param pipeline: A loaded pipeline.
-    :param question: The question.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
-    :returns: The result.
-    :raises ValueError: When the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
-    """
+    """Run a pipeline as :func:`stream` does, and return only the result."""
     result: dict[str, Any] = {}
     async for output in stream(pipeline, question, **options):
         if isinstance(output, dict):
@@ -175,13 +206,6 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
     print(pipelines.ask("Who founded the company that built the Aurora log?")["answer"])
     ```
-
-    :param question: The question.
-    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
-    :returns: The result.
-    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
     """
     loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
@@ -192,11 +216,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find the errors of a run in which every search failed, so that its answer rests on no document.
-
-    :param result: The result of a run, or the part of it that exists.
-    :returns: The last error of each source that was searched, by its name, when every search failed; otherwise empty.
-    """
+    """Find the errors of a run in which every search failed, so that its answer rests on no document."""
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
     # With a provider's name, a part of the search succeeded and found nothing while another part failed.
     no_provider = ("", RECORDING)
@@ -211,11 +231,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the one event loop of all calls, also where another loop is running already.
-
-    :param work: What to run.
-    :returns: What it returns.
-    """
+    """Run work on the one event loop of all calls, also where another loop is running already."""
     loop, ended, tasks = _event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
@@ -275,11 +291,7 @@ def _find_cause(error: Exception) -> BaseException:
 
 
 def find_busy_server(error: BaseException) -> dict[str, Any]:
-    """Find the refusal of a model server that has too much to do, so that the client learns when to ask again.
-
-    :param error: The error that ended the run.
-    :returns: The status and the seconds for :class:`RunFailed`; none where the run failed for another reason.
-    """
+    """Find the refusal of a model server that has too much to do, so that the client learns when to ask again."""
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, ModelServerError) and link.status == 429:

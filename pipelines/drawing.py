@@ -13,9 +13,6 @@ def mermaid(pipeline: Any) -> str:
 
     Joiners, which only merge several paths, are dots; an arrow carries the name of its output where the component has
     several.
-
-    :param pipeline: A loaded pipeline.
-    :returns: The text of the flowchart.
     """
     data = pipeline.to_dict()
     types = {name: block["type"].rsplit(".", 1)[-1] for name, block in data["components"].items()}

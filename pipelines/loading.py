@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
+import json
 import os
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,16 @@ import haystack
 import yaml
 
 import prefrag
-from prefrag.components.errors import Missing
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
+from prefrag.components.parts import is_store, walk_parts
+from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import settings, share_secrets
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.pipelines.blocks import Block, Change, blocks
-from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
-from prefrag.pipelines.web_access import guard_web
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
@@ -28,6 +34,15 @@ YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+
+ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
+
+
+def trust_modules(*names: str) -> None:
+    """Let Haystack 3 build the components of some modules, because it only builds those of trusted modules."""
+    listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
+    os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
+
 
 trust_modules("prefrag", "duckduckgo_api_haystack")
 
@@ -46,28 +61,17 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders of pipelines; the first one that holds a name wins.
-
-    :returns: ``PREFRAG_PIPELINES_DIR`` if set, then the shipped folder.
-    """
+    """List the folders of pipelines; the first one that holds a name wins."""
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
 def names() -> list[str]:
-    """List the pipelines that can be loaded.
-
-    :returns: Their names.
-    """
+    """List the pipelines that can be loaded."""
     return sorted({file.stem for folder in folders() for file in folder.glob("*.yaml")})
 
 
 def find(pipeline: str | os.PathLike[str]) -> Path:
-    """Find the YAML of a pipeline.
-
-    :param pipeline: The name of a pipeline, or the path of a YAML file.
-    :returns: The file.
-    :raises PipelineMissing: When there is none.
-    """
+    """Find the YAML of a pipeline."""
     name = os.fspath(pipeline)
     if isinstance(pipeline, os.PathLike) or name.endswith((".yaml", ".yml")) or os.sep in name:
         path = Path(name).expanduser()
@@ -81,23 +85,14 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def own_variables(*files: Path) -> set[str]:
-    """Find the variables that a user's own pipelines read, so that they are not taken for misspelt settings.
-
-    :param files: Pipelines beside those in ``PREFRAG_PIPELINES_DIR``.
-    :returns: Their names.
-    """
+    """Find the variables that a user's own pipelines read, so that they are not taken for misspelt settings."""
     own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
     return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML and fill in the environment variables.
-
-    :param path: The file.
-    :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
-    :raises PipelineMissing: When a variable without a default is not set.
-    """
+    """Read a pipeline's YAML and fill in the environment variables."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]
@@ -127,13 +122,6 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
     ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
-
-    :param pipeline: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
-    :param replace: New parts by their paths; or a function that is called with each block, the inner ones first, and
-        returns its replacement.
-    :returns: The Haystack pipeline, not yet warmed up.
-    :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
-    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML, as the message states.
     """
     path = find(pipeline)
     block = read_block(path)
@@ -141,12 +129,7 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
 
 
 def read_block(path: Path) -> Block:
-    """Read a pipeline without building it.
-
-    :param path: The file.
-    :returns: The content of its YAML.
-    :raises PipelineMissing: When the file does not describe a pipeline.
-    """
+    """Read a pipeline without building it."""
     text = read(path)
     try:
         block = copy.deepcopy(_parse(text))
@@ -165,15 +148,7 @@ def _parse(text: str) -> Any:
 
 
 def build(block: Block, name: str) -> Any:
-    """Build a pipeline, whose components may be in modules that lie in ``PREFRAG_PIPELINES_DIR``.
-
-    :param block: The content of its YAML, which is not changed.
-    :param name: The name of the pipeline in messages.
-    :returns: The Haystack pipeline.
-    :raises PipelineMissing: When it cannot be built, lacks the components that a run needs, or searches the web outside
-        an external source.
-    :raises RemoteModelRefused: When it has a model on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
-    """
+    """Build a pipeline, whose components may be in modules that lie in ``PREFRAG_PIPELINES_DIR``."""
     if own := settings.pipelines_dir:
         make_importable(own, {part["type"] for part in blocks(block)})
     share_secrets()
@@ -199,3 +174,77 @@ def _explain(error: Exception) -> str:
     # Haystack prints the whole block between the name of the component and what is wrong with it.
     match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)
+
+
+def guard_web(pipeline: Any) -> None:
+    """Refuse web searches outside an external source, and give every source the indexes whose answers allow the web.
+
+    These are the indexes of all stores in the pipeline, or, where it has none, the embedded index beside which its web
+    is searched.
+    """
+    outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
+    sources = [part for _, part in outside if _is_external_source(part)]
+    for path, part in outside:
+        if searches_web(part) and not _is_external_source(part):
+            raise ValueError(
+                f"component '{path}' is a {type(part).__name__}, which would send text to the web past the gate: make "
+                "it the retriever of a RetrievalSource with `external: true`, or take it out."
+            )
+    inside = [part for source in sources for _, part in walk_parts(source)]
+    stores = [part for part in [*(part for _, part in outside), *inside] if is_store(part)] or [
+        TantivyDocumentStore(index=part.local_index)
+        for part in inside
+        if isinstance(part, WebRetriever) and part.demo_stand_in
+    ]
+    # A pipeline names the same index in several places.
+    indexes = list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
+    for source in sources:
+        source.gate.stores = indexes
+    start = pipeline.get_component("start")
+    if hasattr(start, "external_sources"):
+        external = {source.name for source in sources}.union(start.external_sources)
+        start.external_sources = [name for name in start.sources if name in external]
+        start.find_closed = partial(_find_closed, sources)
+
+
+def _is_external_source(part: Any) -> bool:
+    return isinstance(part, RetrievalSource) and part.external
+
+
+def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
+    leaving = [source for source in sources if source.leaves]
+    # All have the same indexes.
+    return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
+
+
+def make_importable(folder: Path, types: Iterable[str]) -> None:
+    """Make the modules and packages in a folder importable, and trust only them.
+
+    The folder goes to the end of the import path, so that nothing in it takes the place of an installed module.
+    """
+    files = {file.stem: file for file in folder.glob("*.py")}
+    files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
+    # `my.test.py` is no module, and looking it up would import `my`.
+    modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
+    if not modules:
+        return
+    if str(folder.resolve()) not in sys.path:
+        sys.path.append(str(folder.resolve()))
+    used = {name.partition(".")[0] for name in types}
+    for name, file in sorted(modules.items()):
+        found = _find_module_file(name)
+        if found == file.resolve():
+            trust_modules(name)
+        elif name in used:
+            raise BadInput(
+                f"{file} has the name of another module, {found or name}, which is imported in its place: rename it."
+            )
+
+
+def _find_module_file(name: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(name)
+    except ValueError:
+        # A loaded module without a specification, as Hayhooks makes them for its wrappers.
+        return None
+    return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None

@@ -15,30 +15,17 @@ _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model was shown, those of external sources numbered apart.
-
-    :param result: The result of a run.
-    :returns: Each document behind its mark: ``1``, ``2``, ... for local ones, ``W1``, ``W2``, ... for the web's.
-    """
+    """List the documents that the model was shown, each behind its mark: ``1``, ``2``, ..., the web's ``W1``, ..."""
     return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:
-    """Write in one line what a document is and where it stands.
-
-    :param mark: The mark of :func:`references`.
-    :param document: The document, as the result holds it.
-    :returns: Title and heading, source, and the file, page, passage or address where there is one.
-    """
+    """Write in one line what a document is and where it stands."""
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
 
 def sentence_text(document: Mapping[str, Any]) -> str:
-    """Quote the sentence of a document that speaks most to the answer or the query.
-
-    :param document: The document, as the result holds it.
-    :returns: The sentence in one line of about 200 characters; nothing where there is none.
-    """
+    """Quote the sentence of a document that speaks most to the answer or the query."""
     if not (sentence := document.get("sentence")):
         return ""
     # The row of a table is read without its edges.
@@ -47,12 +34,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the sentences that speak to the question of a result, which gives no answer.
-
-    :param result: The result of a run.
-    :returns: Each in one line: the mark of its document, its title and heading where it is the first of the document,
-        and the sentence.
-    """
+    """Write the sentences that speak to the question of a result, which gives no answer."""
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
@@ -63,12 +45,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def references_text(result: Mapping[str, Any]) -> str:
-    """Write the documents of a result as a list, each with its sentence.
-
-    :param result: The result of a run.
-    :returns: The list under its heading, or nothing without documents. The user's own attachments, and passages whose
-        sentence is among the evidence, are not quoted.
-    """
+    """Write the documents of a result as a list, each with its sentence."""
     quoted = {one["mark"] for one in result.get("evidence") or ()}
     lines = []
     for mark, document in references(result):
@@ -83,12 +60,7 @@ def _describe(document: Mapping[str, Any]) -> str:
 
 
 def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:
-    """Write where a document stands.
-
-    :param document: The document, as the result holds it.
-    :param write_file: Writes the name of its file.
-    :returns: Its source, and the file, page and passage where there is one.
-    """
+    """Write where a document stands."""
     place = [str(document.get("source") or "")]
     if document.get("file"):
         place.append(write_file(str(document["file"])))
@@ -100,22 +72,14 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
 
 
 def label_text(result: Mapping[str, Any]) -> str:
-    """Write how far an answer can be trusted.
-
-    :param result: The result of a run.
-    :returns: Its label, and whether it was forced, or else how likely it is where that is known.
-    """
+    """Write how far an answer can be trusted."""
     likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
     why = " (forced: the steps were used up)" if result.get("forced") else likely
     return f"Label: {result.get('label') or 'no label'}{why}"
 
 
 def title_text(document: Mapping[str, Any]) -> str:
-    """Write the title of a document and the headings below it; the title is often the first of them.
-
-    :param document: The document, as the result holds it.
-    :returns: Both in a line; nothing where it has neither.
-    """
+    """Write the title of a document and the headings below it; the title is often the first of them."""
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
         heading = heading[len(title) + 3 :]
@@ -131,9 +95,5 @@ def _shorten(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Write a text of a document so that only this module writes what looks like the number of a passage.
-
-    :param text: The text.
-    :returns: The text with parentheses around such numbers.
-    """
+    """Write a text of a document so that only this module writes what looks like the number of a passage."""
     return _BRACKETS.sub(r"(\1)", text)

@@ -18,12 +18,6 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
     """Replace parts of a pipeline.
 
     The keys of a mapping are paths into the YAML; see :func:`prefrag.pipelines.load`.
-
-    :param pipeline: The content of the pipeline's YAML.
-    :param replace: The new parts by their paths; or a function that is called with each block, the inner ones first,
-        and returns its replacement, as in :func:`prefrag.pipelines.blocks.rewrite`.
-    :returns: A changed copy.
-    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML; the message lists the choices.
     """
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)

@@ -18,12 +18,7 @@ from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Name a run for the audit log.
-
-    :param pipeline: The pipeline that runs.
-    :returns: An id of the ``run``, the ``pipeline``, and the ``collection`` that it searches; nothing where no audit
-        log is kept.
-    """
+    """Name a run for the audit log."""
     if audit_log() is None:
         return {}
     if not hasattr(pipeline, "searched_stores"):

@@ -7,12 +7,7 @@ from typing import Any
 
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
-    """Write what a run sent to models that are not on this machine or the administrator's network.
-
-    :param result: The result of a run, or the part of it that exists.
-    :param with_host: Whether to name the hosts, which clients of the service do not learn.
-    :returns: One line a remote host and kind of content; none where everything stayed.
-    """
+    """Write what a run sent to models that are not on this machine or the administrator's network."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
@@ -28,11 +23,7 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
 
 
 def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the hosts of models out of a result, for the clients of the service.
-
-    :param result: The result of a run, or the part of it that exists.
-    :returns: A copy whose ``sent_to_models`` names roles and counts, but no host.
-    """
+    """Take the hosts of models out of a result, for the clients of the service."""
     if "sent_to_models" not in result:
         return dict(result)
     hidden = [{name: value for name, value in sent.items() if name != "host"} for sent in result["sent_to_models"]]

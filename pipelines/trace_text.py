@@ -104,11 +104,7 @@ _NUMBERS = ("probability", "threshold", "lowest", "documents_cut", "documents_sh
 
 
 def trace_text(event: Event) -> str:
-    """Write one event of a trace in one line.
-
-    :param event: The event.
-    :returns: The line, without markup and without a line break.
-    """
+    """Write one event of a trace in one line."""
     if event.kind not in SENTENCES:
         return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
     values: dict[str, Any] = defaultdict(lambda: None, event.data)
@@ -121,10 +117,7 @@ def trace_text(event: Event) -> str:
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Write the values of an event as its sentence has them.
-
-    :returns: Which sentence it is.
-    """
+    """Write the values of an event as its sentence has them."""
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}

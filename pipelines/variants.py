@@ -23,21 +23,14 @@ _OTHER = re.compile(r"^(?P<key>[ -]*\w+): @(?:(?P<pipeline>\w+):)?(?P<path>[\w.]
 
 @cache
 def table() -> dict[str, dict]:
-    """Read what the variants are.
-
-    :returns: By name the `base`, the `head`, and by path what to `replace`.
-    """
+    """Read what the variants are."""
     read: dict[str, dict] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return read
 
 
 @cache
 def text_of(name: str) -> str:
-    """Make the text of a pipeline.
-
-    :param name: Its name; what is no variant is read from its file.
-    :returns: The YAML, for a variant with the comments and the layout of its base.
-    """
+    """Make the text of a pipeline."""
     if name not in table():
         return (YAML_PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
     variant = table()[name]

@@ -145,15 +145,6 @@ async def test_a_model_that_gives_no_log_probabilities_ends_the_run_with_advice(
     assert raised.value.result["trace"][-1]["kind"] == "error"
 
 
-async def test_the_synchronous_way_gives_the_same():
-    later = await run(DOUBTED, AGAIN, END)
-    CALLS.clear()
-    sooner = pipelines.ask(QUESTION, scripted(DOUBTED, AGAIN, END, pipeline="flare"))
-
-    assert sooner["steps"] == later["steps"]
-    assert sooner["answer"] == later["answer"]
-
-
 async def test_without_a_model_the_reader_takes_the_steps_and_answers():
     result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
 

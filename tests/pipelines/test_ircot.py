@@ -120,16 +120,6 @@ async def test_a_source_that_fails_does_not_end_the_chain():
     assert len(result["errors"]) == 2
 
 
-async def test_the_synchronous_way_gives_the_same():
-    replies = (*CHAIN, "Final Answer: Gamma")
-    later = await run(*replies)
-    CALLS.clear()
-    sooner = pipelines.ask(QUESTION, scripted(*replies, pipeline="ircot"))
-
-    assert sooner["steps"] == later["steps"]
-    assert sooner["answer"] == later["answer"]
-
-
 async def test_without_a_model_the_reader_takes_the_steps_and_answers():
     result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
 

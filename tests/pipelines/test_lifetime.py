@@ -13,8 +13,7 @@ import pytest
 from prefrag import pipelines
 from prefrag.components.errors import BadInput
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.asking import limit_deadline
-from prefrag.pipelines.engine_tasks import end_with_tasks
+from prefrag.pipelines.asking import end_with_tasks, limit_deadline
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
 from tests.pipelines.scripted import answer, script, scripted, search
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from prefrag import pipelines
 from prefrag.cli.main import app
-from prefrag.pipelines.own_modules import ALLOWLIST_VARIABLE
+from prefrag.pipelines.loading import ALLOWLIST_VARIABLE
 from prefrag.server.app import create_app
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 from tests.server.serving import SHARED

@@ -15,7 +15,8 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.pipelines import load, names
-from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines.blocks import blocks, class_of
+from prefrag.pipelines.loading import Pipeline, find, read, read_block
 
 BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "self_rag", "crag"]
 VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
@@ -88,49 +89,60 @@ EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.spl
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(name: str, tmp_path: Path):
-    file = tmp_path / "own.yaml"
-    file.write_text(read(find(name)).replace("index: &index null", "index: &index mydocs"))
-    TantivyDocumentStore(path=str(index_path("mydocs"))).write_documents([Document(content="A passage.")])
-
-    webs = [part for _, part in load(file).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
-
-    assert webs
-    assert not any(source.retriever.stays_local for source in webs)
-
-
-def open_sources(name: str) -> tuple[str, ...]:
-    return load(name).get_component("start").run("Who?")["state"].settings.sources
-
-
-@pytest.mark.parametrize("name", EMBEDDED)
 def test_the_web_of_an_own_index_is_searched_where_its_answer_or_a_stand_in_allows_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.delenv("PREFRAG_WEB")
-    assert "web" in open_sources(name), "the demo has a stand-in"
+    start, stores = shipped(name).get_component("start"), own_indexes()
+    web = [part for _, part in shipped(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
 
-    stores = [TantivyDocumentStore(path=str(index_path(index))) for index in ("default", "archive")]
+    def open_sources() -> tuple[str, ...]:
+        return tuple(start.run("Who?")["state"].settings.sources)
+
+    monkeypatch.delenv("PREFRAG_WEB")
+    assert "web" in open_sources(), "the demo has a stand-in"
+    assert all(source.retriever.stays_local for source in web)
+
     for store in stores:
         store.write_documents([Document(content="A passage.")])
-    assert "web" not in open_sources(name)
+    assert "web" not in open_sources()
+    assert web
+    assert not any(source.retriever.stays_local for source in web)
     for store in stores:
         store.keep_web_consent(True)
-    assert "web" in open_sources(name)
+    assert "web" in open_sources()
 
     for store in stores:
         store.keep_web_consent(False)
     monkeypatch.setenv("PREFRAG_WEB_INDEX", "demo-web")
-    assert "web" in open_sources(name), "nothing leaves"
+    assert "web" in open_sources(), "nothing leaves"
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: str, monkeypatch: pytest.MonkeyPatch):
+def own_indexes() -> list[TantivyDocumentStore]:
+    return [TantivyDocumentStore(path=str(index_path(index))) for index in ("default", "archive")]
+
+
+def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(tmp_path: Path):
+    TantivyDocumentStore(path=str(index_path("mydocs"))).write_documents([Document(content="A passage.")])
+    file, beside = tmp_path / "own.yaml", {}
+    for name in reversed(EMBEDDED):
+        file.write_text(read(find(name)).replace("index: &index null", "index: &index mydocs"))
+        webs = [one["init_parameters"] for one in blocks(read_block(file)) if class_of(one) == "WebRetriever"]
+        beside[name] = {web["local_index"] for web in webs}
+
+    webs = [part for _, part in load(file).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+
+    assert beside == {name: {"mydocs"} for name in EMBEDDED}
+    assert webs
+    assert not any(source.retriever.stays_local for source in webs)
+
+
+def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "off")
-    sources = [part for _, part in shipped(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+    parts = [(name, part) for name in names() for _, part in shipped(name).walk()]
+    sources = [(name, part) for name, part in parts if isinstance(part, RetrievalSource) and part.external]
 
-    for source in sources:
-        assert source.run(query="a secret")["documents"] == []
+    assert len(sources) > 20
+    assert [name for name, source in sources if source.run(query="a secret")["documents"]] == []
 
 
 @pytest.mark.parametrize("name", BASELINES + VARIANTS)

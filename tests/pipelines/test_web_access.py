@@ -15,8 +15,7 @@ from prefrag.components.parts import walk_parts
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.retrievers.provider import is_web_search
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.pipelines.loading import PipelineMissing, build, find, read_block
-from prefrag.pipelines.web_access import guard_web
+from prefrag.pipelines.loading import PipelineMissing, build, find, guard_web, read_block
 from tests.fakes import CALLS, ScriptedRetriever
 from tests.pipelines.scripted import answer, retriever, scripted, search
 
@@ -123,10 +122,6 @@ class TestALoosePart:
 
         with pytest.raises(ValueError, match=r"component 'nested\.pipeline\.search' is a DDGSWebSearch"):
             guard_web(pipeline)
-
-    @pytest.mark.parametrize("name", pipelines.names())
-    def test_is_in_no_shipped_pipeline(self, name: str):
-        pipelines.load(name)
 
 
 def test_a_walk_through_parts_that_hold_each_other_ends():
