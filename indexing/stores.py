@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,8 +30,9 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
-from prefrag.indexing.origin import ORIGIN_FIELDS, origin_of
 
+# The metadata that names the origin of a passage, and what it is called.
+ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
@@ -248,7 +250,6 @@ def open_passages(
 def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
     if index != index.lower():
         raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
-    share_secrets()
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
     with connect_elasticsearch() as client:
         address = without_userinfo(settings.elasticsearch_url)
@@ -262,15 +263,21 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
                 f"Elasticsearch at {address} has no index '{index}'. Make it with: "
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
-    store = ElasticsearchDocumentStore(
-        hosts=settings.elasticsearch_url,
+    store = elasticsearch_store(index=index, custom_mapping=mapping, request_timeout=_REQUEST_SECONDS)
+    return ElasticsearchPassageStore(store, index, address)
+
+
+def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    share_secrets()
+    given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
+    return ElasticsearchDocumentStore(
+        hosts=url or settings.elasticsearch_url,
         index=index,
-        custom_mapping=mapping,
         api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
         api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
-        request_timeout=_REQUEST_SECONDS,
+        **given,
     )
-    return ElasticsearchPassageStore(store, index, address)
 
 
 @contextmanager
@@ -339,3 +346,23 @@ def _explain_failures(url: str) -> Iterator[None]:
     except (ApiError, helpers.ScanError) as error:
         advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
+
+
+def origin_of(passage: Document) -> tuple[str, str | None]:
+    """Find the origin of a passage."""
+    for field, kind in ORIGIN_FIELDS.items():
+        if path := passage.meta.get(field):
+            return kind, str(path)
+    return "other", None
+
+
+def is_there(path: str) -> bool:
+    """Check whether a file or folder exists."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # An unreadable folder or an unreachable server does not show that the file is gone.
+        return True
+    return True

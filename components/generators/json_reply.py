@@ -27,9 +27,6 @@ _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 # Each beginning that is not an object costs a pass over the text.
 _MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
-_LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
-_REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
-_BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?true", re.IGNORECASE)
 
 
 class FoundObject(NamedTuple):
@@ -192,35 +189,6 @@ def _unescape(text: str) -> str:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text
-
-
-def read_boolean(value: Any) -> bool | None:
-    """Read a truth value, which models write in many ways.
-
-    :param value: A boolean, a number, or a string such as ``"True"``, ``"no"`` or ``"True, because it is new"``.
-    :returns: The value, or None when it is neither, or both.
-    """
-    if isinstance(value, bool):
-        return value
-    text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
-    if text in ("1", "0"):
-        return text == "1"
-    word = _LEADING.match(text)
-    if word is None or _BOTH.match(text):
-        return None
-    # What follows is a reason; "No doubt" or "True to its name" is no verdict.
-    return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
-
-
-def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
-    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply.
-
-    :param text: The reply.
-    :param key: The name of the verdict's field, in lower case.
-    :returns: The verdict, None when it cannot be read; and the object that it stands in, empty for none.
-    """
-    field, values = read_field(text, key)
-    return read_boolean(text if field is None else field), values
 
 
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:

@@ -10,9 +10,10 @@ from haystack import Document
 
 from prefrag.components.block import Block, check_choice
 from prefrag.components.both_ways import blocking
-from prefrag.components.generators.json_reply import object_schema, read_object, read_verdict, response_format
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
+from prefrag.components.judge.verdict import read_verdict
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.state import RunError, State, Verdict, identity

@@ -16,9 +16,10 @@ from haystack import Document, default_to_dict
 
 from prefrag.components.block import Block, check_range, check_whole
 from prefrag.components.both_ways import in_thread
+from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
-from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_to_compare, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
@@ -86,7 +87,6 @@ class ExtractiveReader(Block):
 
     ```python
     from haystack import Document
-    from prefrag.components.reader.extractive_reader import ExtractiveReader
 
     document = Document(content="The hall opened in 1966 next to the harbour.", meta={"title": "Calibration Hall"})
     for candidate in ExtractiveReader().read("When did the Calibration Hall open?", [document])[:3]:
@@ -293,3 +293,24 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     """Find the sentence with most of the question's words."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])
+
+
+# Every two of them are scored, in some milliseconds.
+_MOST = 20
+# How much the order counts where no pair is likely, as in the linked retrieval.
+_RANK_WEIGHT = 0.05
+
+
+def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
+    """Choose the documents that are in the pairs most likely to be needed together.
+
+    :param question: The question.
+    :param documents: The documents, best first; of more than 20 the first are compared.
+    :param number: The most documents to choose.
+    :returns: The documents, in their order where none is left out, else those in the best pairs first.
+    """
+    if len(documents) <= number:
+        return list(documents)
+    compared = documents[: max(_MOST, number)]
+    pairs = all_pairs(compared, [()] * len(compared))
+    return by_best_pair(compared, pairs, TreePairScorer().score(question, pairs), _RANK_WEIGHT)[:number]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
+
+from haystack import Document
 
 from prefrag.components.reader.reader import Candidate
-from prefrag.components.reasoner.next_query import next_query
+from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
+from prefrag.components.state.evidence import rank_sentences
 from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
+from prefrag.components.text.term_statistics import passage_text, words
 
 FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
 NOT_READ = (
@@ -56,3 +61,60 @@ def take_reader_step(
 def _mark(candidate: Candidate, state: State) -> str:
     mark = prompt_marks(state).get(identity(candidate.document))
     return f" [{mark}]" if mark else ""
+
+
+# The passage of the next hop is mostly named in one of the two best. Few names go out, should the web be searched.
+_DOCUMENTS = 2
+_NAMES = 10
+
+
+def next_query(state: State) -> str | None:
+    """Make the query for the next hop: first the question, then what the last search found with what it left open.
+
+    A query has the names in the two best documents of the last search, those in the sentences nearest to the question
+    first, and the words of the question that neither document holds. Names that were searched for before are left out.
+
+    :param state: The state of a run.
+    :returns: A query that has not been searched for; None where there is none.
+    """
+    found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
+    names = list(islice(_new_names(state, found), _NAMES))
+    held = {word for document in found for word in words(passage_text(document))}
+    query = " ".join([*names, *(word for word in words(state.question) if word not in held)])
+    if names and all(query != search.query for search in state.searches):
+        return query
+    return next(iter(open_queries(state)), None)
+
+
+def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
+    asked = " ".join([state.question, *(search.query for search in state.searches)]).casefold()
+    seen = {str(document.meta.get("title") or "").casefold() for document in documents}
+    for one in rank_sentences(state.question, documents):
+        for span in span_candidates(0, "", one.sentence):
+            name = span.text.casefold()
+            if span.kind == "name" and name not in seen and name not in asked:
+                seen.add(name)
+                yield span.text
+
+
+# A longer list makes the grammar of a model's reply slow, and the best passages come first.
+MAX_CHOICES = 12
+MAX_CHARACTERS = 1_000
+
+
+def open_queries(state: State) -> list[str]:
+    """List the queries for what the passages so far leave open.
+
+    The first query is the question; later ones are the title of an observed passage with the words of the question
+    that no observed passage contains.
+
+    :param state: The state of a run.
+    :returns: Queries that have not been searched for, the best first.
+    """
+    searched = {search.query for search in state.searches}
+    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
+    known = {word for document in state.observed for word in words(passage_text(document))}
+    still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
+    wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
+    queries = [" ".join(query.split())[:MAX_CHARACTERS] for query in wanted]
+    return [query for query in queries if query not in searched][:MAX_CHOICES]

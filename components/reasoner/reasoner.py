@@ -12,9 +12,8 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
-from prefrag.components.prompts.instructions import put_instructions
 from prefrag.components.prompts.quotation import break_tokens, passages
-from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn

@@ -15,17 +15,11 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import blocking, gather
-from prefrag.components.generators.json_reply import (
-    object_schema,
-    read_boolean,
-    read_object,
-    read_verdict,
-    response_format,
-)
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
-from prefrag.components.prompts.instructions import put_instructions
+from prefrag.components.judge.verdict import read_boolean, read_verdict
 from prefrag.components.prompts.quotation import passages
-from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reasoner.reasoner import ANSWER_FORMATS
 from prefrag.components.reasoner.reply_formats.fields import one_answer
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations

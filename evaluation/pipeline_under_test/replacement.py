@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.settings import settings
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
@@ -35,26 +34,16 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 
 @dataclass(frozen=True)
 class Replacement:
-    """The replaced parts of a pipeline.
+    """The replaced parts of a pipeline."""
 
-    :param pipeline: The content of the pipeline's YAML.
-    :param experiment: The settings of the evaluation.
-    :param store: The store of the corpus, ``tantivy`` or ``elasticsearch``.
-    :param local: The name of the index of the preferred source; None keeps the pipeline's own.
-    :param second: The name of the index of all other sources.
-    :param questions: The file of the questions, for the simulated reader.
-    :param format: The form of that file.
-    :param llm: The description of the model, see :func:`describe_model`.
-    """
-
-    pipeline: Block
-    experiment: Experiment
-    store: str
-    local: str | None
-    second: str | None
-    questions: Path | None
-    format: str
-    llm: Mapping[str, Any]
+    pipeline: Block  # the content of the pipeline's YAML
+    experiment: Experiment  # the settings of the evaluation
+    store: str  # the store of the corpus, `tantivy` or `elasticsearch`
+    local: str | None  # the name of the index of the preferred source; None keeps the pipeline's own
+    second: str | None  # the name of the index of all other sources
+    questions: Path | None  # the file of the questions, for the simulated reader
+    format: str  # the form of that file
+    llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
     def build_block(self) -> Block:
         """Build the pipeline with its replaced parts."""
@@ -130,9 +119,9 @@ class Replacement:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
     def _make_elasticsearch_store(self) -> Block:
-        from prefrag.indexing.embedding import elasticsearch_store
+        from prefrag.indexing.stores import elasticsearch_store
 
-        store: Block = elasticsearch_store(settings.elasticsearch_url, self.local or "default").to_dict()
+        store: Block = elasticsearch_store(index=self.local or "default").to_dict()
         return store
 
     def _point_to_second_index(self, block: Block) -> Block:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from prefrag.cli import web_consent
+from prefrag.components.document_stores.tantivy.document_store import read_web_consent
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.components.document_stores.tantivy.web_answer import read_web_consent
 from tests.cli.running import prefrag
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search

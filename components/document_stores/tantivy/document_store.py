@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DuplicatePolicy
 from tantivy import Query
 
@@ -19,13 +22,12 @@ from prefrag.components.document_stores.tantivy.analysis import (
 )
 from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
-from prefrag.components.document_stores.tantivy.index import Index, open_for_writing, open_index
+from prefrag.components.document_stores.tantivy.index import Index, index_exists, open_for_writing, open_index
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     index_path,
     resolve_index,
 )
-from prefrag.components.document_stores.tantivy.web_answer import keep_web_consent, read_web_consent
 from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200
@@ -46,7 +48,6 @@ class TantivyDocumentStore(Block):
 
     ```python
     from haystack import Document
-    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
     store = TantivyDocumentStore(path="my-index")
     store.write_documents([Document(content="A square in Vienna.", meta={"title": "Karlsplatz"})])
@@ -337,3 +338,37 @@ class TantivyDocumentStore(Block):
             )
         self._latest = index
         return index
+
+
+# Not in the settings themselves, whose every change makes all processes open the index again.
+_FILE = "prefrag-web.json"
+
+
+def read_web_consent(path: Path) -> bool | None:
+    """Read the answer.
+
+    :param path: The folder of the index.
+    :returns: The answer; None where there is none that can be understood.
+    """
+    try:
+        answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return answer if isinstance(answer, bool) else None
+
+
+def keep_web_consent(path: Path, answer: bool) -> None:
+    """Keep the answer, in place of an earlier one.
+
+    :param path: The folder of the index.
+    :param answer: Whether questions may go to the web.
+    :raises DocumentStoreError: When there is no index, or the disk refuses.
+    """
+    if not index_exists(path):
+        raise DocumentStoreError(f"There is no index in {path}: index documents first.")
+    written = path / f".{_FILE}.{os.getpid()}"
+    try:
+        written.write_text(json.dumps({"web": answer}) + "\n", encoding="utf-8")
+        written.replace(path / _FILE)
+    except OSError as error:
+        raise DocumentStoreError(f"Cannot write to the index {path} ({error.strerror}).") from error

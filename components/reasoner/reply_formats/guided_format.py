@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefrag.components.generators.json_reply import response_format
-from prefrag.components.reasoner.open_queries import open_queries
+from prefrag.components.reasoner.reader_step import open_queries
 from prefrag.components.reasoner.reply_formats.fields import Tool
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
 from prefrag.components.state.state import State

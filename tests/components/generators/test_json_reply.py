@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.generators.json_reply import read_boolean, read_object, read_verdict, response_format
+from prefrag.components.generators.json_reply import read_object, response_format
 
 keys = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text()
@@ -83,69 +83,11 @@ class TestReadObject:
         assert read_object('{"a":' * 100_000) is None
 
 
-class TestReadBoolean:
-    @pytest.mark.parametrize(
-        "value",
-        [True, "True", "true", " TRUE ", '"True"', "`true`", "**True**", "True.", "yes", 1, "True, because it is new"],
-    )
-    def test_true(self, value: Any):
-        assert read_boolean(value) is True
-
-    @pytest.mark.parametrize("value", [False, "False", "false.", "'False'", "NO", 0, "0"])
-    def test_false(self, value: Any):
-        assert read_boolean(value) is False
-
-    @pytest.mark.parametrize(
-        "value", [None, "", "maybe", "True or False", "No doubt", "Truest", 2, [], {"status": True}]
-    )
-    def test_neither(self, value: Any):
-        assert read_boolean(value) is None
-
-    @given(st.text() | st.integers() | st.floats() | st.none())
-    def test_never_raises(self, value: Any):
-        assert read_boolean(value) in (True, False, None)
-
-
 def test_half_an_escaped_character_can_still_be_written_out():
     values = read_object('{"answer": "caf\\ud83d"}')
 
     assert values is not None
     assert values["answer"].encode("utf-8") == b"caf?"
-
-
-class TestReadVerdict:
-    @given(st.text(max_size=40), st.booleans(), st.booleans())
-    def test_the_last_object_that_holds_the_key_counts(self, analysis: str, quoted: bool, meant: bool):
-        reply = json.dumps({"analysis": analysis, "status": str(meant)}, ensure_ascii=False)
-
-        for before in (
-            f'A passage says {{"status": "{quoted}"}}, which I ignore.\n',
-            '{"analysis": "<your reasoning>", "status": "<True or False>"}\n\n',
-            f"{{'status': {quoted}}} is a quotation.\n",
-            '{"other": 1}',
-            f"Status: {quoted}, or so it seems.\n",
-        ):
-            assert read_verdict(before + reply, "status")[0] is meant
-
-    @given(st.text(max_size=200))
-    def test_never_raises(self, text: str):
-        assert read_verdict(text, "status")[0] in (True, False, None)
-
-    @pytest.mark.parametrize(
-        "quotation",
-        ['A passage says {"status": "True"}', '| {"status": "True", "analysis": "x', '"{" {"status": "True"'],
-    )
-    def test_an_object_that_begins_a_line_counts_before_one_that_is_quoted(self, quotation: str):
-        own = '{"analysis": "Nothing new.", "status": "False"}'
-
-        for reply in (f"{quotation}\n{own}", f"{own}\n{quotation}", f"{quotation}\n```json\n{own}\n```"):
-            assert read_verdict(reply, "status")[0] is False
-
-    def test_a_quotation_within_the_object_does_not_count(self):
-        reply = json.dumps({"analysis": 'It says {"status": "True"}.', "status": "False"})
-
-        assert read_verdict(reply, "status")[0] is False
-        assert read_verdict(reply.replace("False", "Fals"), "status")[0] is None
 
 
 def test_what_is_nested_too_deeply_is_left_out():

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from haystack import Document
+
 from prefrag.components.reader.reader import Candidate
-from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ, take_reader_step
+from prefrag.components.reasoner.reader_step import (
+    FROM_MEMORY,
+    MAX_CHARACTERS,
+    MAX_CHOICES,
+    NOT_READ,
+    next_query,
+    open_queries,
+    take_reader_step,
+)
 from prefrag.components.state.citations import known_marks, read_citations
-from prefrag.components.state.state import Action, Label, RunSettings, State
+from prefrag.components.state.state import Action, Label, RunSettings, Search, State, Step
 from tests.components.samples import document, kinds, observed_step, state
 
 AURORA = document("Aurora", content="The Aurora was built in 1969.")
@@ -66,3 +78,94 @@ def test_the_prompts_of_the_papers_have_no_marks():
     paper = state(observed_step(AURORA), prompts="paper")
 
     assert take_reader_step(paper, found(0.9), threshold=0.6).step.answer == "1969"
+
+
+QUESTION = "In which town was the designer of the Petrel lamp born?"
+LAMP = Document(content="It shines. The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
+SHOP = Document(content="They sell lamps in Saltreach.", meta={"title": "Lamp shop"})
+MARKET = Document(content="The market is in Aldmoor.", meta={"title": "Market"})
+DESIGNER = Document(content="Mona Reeve studied with Ivo Kern.", meta={"title": "Mona Reeve"})
+
+
+def searched(*found: tuple[str, list[Document]]) -> State:
+    steps = [
+        Step(Action.SEARCH, query=query, searches=(Search("local", query),), documents=tuple(documents), observed=True)
+        for query, documents in found
+    ]
+    return replace(state(*steps), question=QUESTION)
+
+
+def test_the_question_is_searched_first():
+    assert next_query(replace(state(), question=QUESTION)) == QUESTION
+
+
+def test_then_the_names_in_the_two_best_documents_and_what_they_leave_open():
+    query = next_query(searched((QUESTION, [LAMP, SHOP, MARKET])))
+
+    assert query == "Mona Reeve Saltreach town designer born"
+
+
+def test_names_that_were_searched_for_are_not_searched_for_again():
+    first = searched((QUESTION, [LAMP, SHOP]))
+
+    query = next_query(searched((QUESTION, [LAMP, SHOP]), (str(next_query(first)), [DESIGNER, LAMP])))
+
+    assert query == "Ivo Kern town designer born"
+
+
+def test_without_a_new_name_the_title_of_a_document_is_searched():
+    plain = Document(content="the lamp was made by a smith.", meta={"title": "lamp"})
+
+    query = next_query(searched((QUESTION, [plain])))
+
+    assert query is not None
+    assert query.startswith("lamp ")
+
+
+def test_no_query_is_made_twice_and_so_a_run_ends():
+    now, seen = searched((QUESTION, [LAMP])), {QUESTION}
+    while (query := next_query(now)) is not None:
+        assert query not in seen
+        seen.add(query)
+        now = now.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query),), observed=True))
+
+    assert len(seen) < 5
+
+
+def test_few_names_go_out():
+    names = Document(content=" ".join(f"Then Person{n} spoke." for n in range(50)))
+
+    assert str(next_query(searched((QUESTION, [names])))).count("Person") <= 10
+
+
+PRIZE_QUESTION = "When did the yard that built the Aurora win the prize?"
+SHIP = document("Aurora", content="The Aurora was built in a yard at Gamma.")
+
+
+def test_the_first_is_the_question():
+    assert open_queries(state()) == [PRIZE_QUESTION]
+
+
+def test_later_ones_name_a_passage_and_what_no_passage_holds():
+    assert open_queries(state(observed_step(SHIP, document("Gamma")))) == ["Aurora prize", "Gamma prize"]
+
+
+def test_where_every_word_is_held_the_question_is_asked_of_each_passage():
+    prize = document("Prize", content="The prize of the yard that built the Aurora.")
+
+    assert open_queries(state(observed_step(prize))) == [f"Prize {PRIZE_QUESTION}"]
+
+
+def test_none_is_searched_for_again():
+    found = observed_step(SHIP, query=PRIZE_QUESTION), observed_step(SHIP, query="Aurora prize")
+
+    assert open_queries(state(*found)) == []
+
+
+def test_they_are_few_and_short():
+    many = [document(f"{number} {'long ' * 400}") for number in range(40)]
+
+    queries = open_queries(state(observed_step(*many)))
+
+    assert len(queries) == MAX_CHOICES
+    assert max(map(len, queries)) <= MAX_CHARACTERS
