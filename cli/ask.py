@@ -150,14 +150,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 async def run(
     pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
-    """Run a pipeline and print each step.
-
-    :param pipeline: The loaded pipeline.
-    :param question: The question.
-    :param options: How the run is narrowed.
-    :param printer: Prints it.
-    :returns: The result, as far as the run got, and the error if it broke off.
-    """
+    """Run a pipeline and print each step."""
     from prefrag.components.state.state import Event
     from prefrag.pipelines import RunFailed, stream
 
