@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from prefrag.components.prompts.quotation import quote_text, quote_title
-from prefrag.components.text.sentences import split_sentences
+from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
@@ -174,7 +174,7 @@ class GoldQuestion:
             if held:
                 return all(any(fold_words(name) in shown for name in fact) for fact in held)
         wanted = set(fold_words(self.question.question).split())
-        sentences = split_sentences(passage.text)
+        sentences = plain_sentences(passage.text)
         best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
         return fold_words(best) in shown
 
