@@ -150,14 +150,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 async def run(
     pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
-    """Run a pipeline and print each step.
-
-    :param pipeline: The loaded pipeline.
-    :param question: The question.
-    :param options: How the run is narrowed.
-    :param printer: Prints it.
-    :returns: The result, as far as the run got, and the error if it broke off.
-    """
+    """Run a pipeline and print each step."""
     from prefrag.components.state.state import Event
     from prefrag.pipelines import RunFailed, stream
 
@@ -239,7 +232,7 @@ def _read_demo_question() -> str:
 def _index_corpus(corpus: Path) -> str:
     """Index a corpus file when it is new or has changed."""
     from prefrag.evaluation.corpora import evaluation_indexes
-    from prefrag.indexing.progress_bar import indexing_bar
+    from prefrag.indexing.report import indexing_bar
 
     terminal = console(stderr=True)
     skipped: list[Skipped] = []

@@ -75,13 +75,7 @@ def chat(
 
 
 class Conversation:
-    """A conversation in the terminal.
-
-    :param pipeline: The loaded pipeline.
-    :param options: How each run is narrowed.
-    :param switch: What the administrator has set for the web.
-    :param quiet: Whether only answers are printed.
-    """
+    """A conversation in the terminal."""
 
     def __init__(self, pipeline: Any, options: dict[str, Any], switch: str | None, quiet: bool):
         self.pipeline = pipeline

@@ -72,8 +72,8 @@ def index_documents(
 ) -> None:
     """Index documents; a second call only adds what is new or changed, and names files that are gone."""
     from prefrag import indexing
-    from prefrag.indexing.progress_bar import indexing_bar
-    from prefrag.indexing.web_answer import keep_web_answer
+    from prefrag.indexing.index_list import keep_web_answer
+    from prefrag.indexing.report import indexing_bar
 
     report_unknown_settings()
     name = _index_name(index)

@@ -17,12 +17,7 @@ _NAME_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A model server on this machine.
-
-    :param program: What it seems to be.
-    :param base_url: The root of its OpenAI protocol.
-    :param models: The models that it can chat with.
-    """
+    """A model server on this machine."""
 
     program: str
     base_url: str

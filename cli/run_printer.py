@@ -29,11 +29,7 @@ from prefrag.pipelines.trace_text import trace_text
 
 
 class RunPrinter:
-    """Print a run for people.
-
-    :param console: The terminal.
-    :param quiet: Whether only the answer and its label are printed.
-    """
+    """Print a run for people."""
 
     STYLES = {
         "thought": "italic",

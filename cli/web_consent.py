@@ -16,7 +16,7 @@ from prefrag.components.text.one_line import one_line
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
     """Find the answer to keep with an index; at the first indexing a person at a terminal is asked for it."""
     from prefrag.components.state.web_switch import web_setting
-    from prefrag.indexing.web_answer import read_web_answer
+    from prefrag.indexing.index_list import read_web_answer
 
     if chosen is not None or web_setting() is not None or read_web_answer(index, store) is not None:
         return chosen

@@ -34,14 +34,10 @@ _UNFINISHED = ".part"
 
 
 class CorpusIndexes(NamedTuple):
-    """The names of the indexes of a corpus.
+    """The names of the indexes of a corpus."""
 
-    :param local: The index that the local source searches.
-    :param web: The index that replaces the web; None where there is none.
-    """
-
-    local: str
-    web: str | None
+    local: str  # the index that the local source searches
+    web: str | None  # the index that replaces the web; None where there is none
 
 
 def evaluation_indexes(

@@ -8,42 +8,28 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Hop:
-    """A sub-question of a decomposition (MuSiQue).
+    """A sub-question of a decomposition (MuSiQue)."""
 
-    :param question: The sub-question; ``#1`` in it stands for the answer of the first, and so on.
-    :param answer: Its answer.
-    :param supporting_id: The passage that holds it.
-    """
-
-    question: str
+    question: str  # the sub-question; `#1` in it stands for the answer of the first, and so on
     answer: str
-    supporting_id: str
+    supporting_id: str  # the passage that holds it
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its gold answers and its gold passages.
-
-    :param id: Its id in the dataset.
-    :param question: The question.
-    :param answers: The answers that count as right, aliases included.
-    :param type: The kind of question as the dataset names it, for example ``bridge`` or ``yesno``.
-    :param supporting_ids: The gold passages.
-    :param candidate_ids: The passages that the dataset shipped with the question, gold ones and distractors.
-    :param decomposition: Its sub-questions in order, where the dataset has them.
-    :param evidence_triples: Subject, relation, object of each fact needed (2WikiMultiHopQA), where it has them.
-    :param dataset: The dataset that it is from; ``hotpotqa`` and others score some answers their own way.
-    """
+    """A question with its gold answers and its gold passages."""
 
     id: str
     question: str
-    answers: tuple[str, ...]
-    type: str = ""
-    supporting_ids: tuple[str, ...] = ()
+    answers: tuple[str, ...]  # the answers that count as right, aliases included
+    type: str = ""  # the kind of question as the dataset names it, for example `bridge` or `yesno`
+    supporting_ids: tuple[str, ...] = ()  # the gold passages
+    # The passages that the dataset shipped with the question, gold ones and distractors.
     candidate_ids: tuple[str, ...] = ()
-    decomposition: tuple[Hop, ...] = ()
+    decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, where the dataset has them
+    # Subject, relation, object of each fact needed (2WikiMultiHopQA), where it has them.
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
-    dataset: str = ""
+    dataset: str = ""  # the dataset that it is from; `hotpotqa` and others score some answers their own way
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:

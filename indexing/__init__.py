@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from haystack.document_stores.types import DocumentStore
 
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.indexing.corpora import index_corpus
-from prefrag.indexing.corpus_files import CORPUS_SUFFIX
-from prefrag.indexing.deletion import find_passages
-from prefrag.indexing.discovery import find_files, printable, real_path
+from prefrag.indexing.deletion import delete_documents, find_vanished, prune, prune_passages, select_below
+from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
 from prefrag.indexing.files import index_files
-from prefrag.indexing.origin import origin_of
-from prefrag.indexing.pruning import find_vanished, prune_passages, select_below
+from prefrag.indexing.index_list import list_documents
 from prefrag.indexing.report import (
     Deletion,
     IndexedFile,
@@ -26,9 +23,9 @@ from prefrag.indexing.report import (
     Progress,
     PrunePlan,
     Skipped,
+    Tally,
 )
 from prefrag.indexing.stores import open_passages
-from prefrag.indexing.tally import Tally
 
 __all__ = [
     "CORPUS_SUFFIX",
@@ -115,75 +112,5 @@ def index(
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
-    report.seconds = time.perf_counter() - started
-    return report
-
-
-def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """List the files and corpora of an index.
-
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :returns: The entries, sorted by path; passages of another origin are one entry at the end.
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
-    """
-    found: dict[tuple[str, str | None], IndexedFile] = {}
-    for passage in open_passages(store, index).all():
-        kind, path = origin_of(passage)
-        if (entry := found.get((kind, path))) is None:
-            title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
-            entry = found[(kind, path)] = IndexedFile(path, kind, title)
-        entry.passages += 1
-    return sorted(found.values(), key=lambda entry: (entry.path is None, entry.path or ""))
-
-
-def delete_documents(
-    targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
-) -> Deletion:
-    """Delete passages from an index; the files themselves stay.
-
-    :param targets: Ids of passages, files, corpora, or folders with everything that was indexed below them. They
-        need not exist any more.
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :returns: The number of deleted passages, and the targets that the index does not hold.
-    :raises BadInput: When a target names nothing, or everything: an empty text, `.` or `/`. Nothing is deleted then.
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
-    """
-    passages = open_passages(store, index, change=True)
-    found = find_passages(passages, list(dict.fromkeys(targets)))
-    ids = set().union(*found.values())
-    passages.delete_in_batches(ids)
-    passages.finish()
-    return Deletion(len(ids), [target for target, of_target in found.items() if not of_target])
-
-
-def prune(
-    index: str = DEFAULT_INDEX,
-    *,
-    store: str | DocumentStore = "tantivy",
-    on_plan: OnPlan | None = None,
-    dry_run: bool = False,
-) -> IndexReport:
-    """Delete the passages of files that no longer exist and of lines that left a corpus.
-
-    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
-    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted.
-
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :param on_plan: Called before anything is deleted, with what will be.
-    :param dry_run: Whether to delete nothing, only to call `on_plan`.
-    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
-    """
-    started = time.perf_counter()
-    report = IndexReport()
-    passages = open_passages(store, index, change=True)
-    prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
-    passages.finish()
     report.seconds = time.perf_counter() - started
     return report

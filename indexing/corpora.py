@@ -1,14 +1,21 @@
-"""Index a corpus."""
+"""Index a corpus: lines of JSON, or a JSON list of passages."""
 
 from __future__ import annotations
 
-from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
-from prefrag.indexing.corpus_files import open_corpus
-from prefrag.indexing.corpus_lines import CorpusLines
-from prefrag.indexing.discovery import FoundFile
-from prefrag.indexing.passage_ids import PassageIds
-from prefrag.indexing.stores import PassageStore
-from prefrag.indexing.tally import Tally
+import hashlib
+import io
+import json
+from array import array
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from haystack import Document
+
+from prefrag.components.text.passage_record import PassageError, PassageRecord, passage_lines, read_passage_line
+from prefrag.indexing.discovery import CORPUS_SUFFIX, LIST_SUFFIX, FoundFile
+from prefrag.indexing.report import IndexReport, Skipped, Tally
+from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore, is_there
 
 _SOURCES = ("local", "web", "both")
 
@@ -61,3 +68,166 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, f"no line of it was taken; line {first.line}: {first.reason}")
     elif len(report.skipped) == skipped:
         tally.skip(file.path, "it is empty")
+
+
+# Larger ones are for JSONL, which is read line by line.
+MOST_LIST_BYTES = 50_000_000
+
+
+def open_corpus(path: Path) -> BinaryIO:
+    """Open a corpus as JSONL."""
+    if path.suffix.lower() != LIST_SUFFIX:
+        return path.open("rb")
+    if (size := path.stat().st_size) > MOST_LIST_BYTES:
+        raise PassageError(
+            f"it has {size / 10**6:.0f} MB, and a list of passages up to {MOST_LIST_BYTES // 10**6} MB is read: make "
+            f"it a {CORPUS_SUFFIX} file, a passage a line"
+        )
+    try:
+        passages = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise PassageError(f"it is not JSON ({error})") from error
+    if not isinstance(passages, list):
+        raise PassageError("it is no list of passages any more")
+    return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
+
+
+class _Line(NamedTuple):
+    number: int
+    passage: Document
+    source: object
+
+
+class CorpusLines:
+    """A batch of lines of one corpus, written together because every write costs a commit.
+
+    :param file: The corpus.
+    :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
+    :param web: Where sources are split, the index of the lines whose `source` is `web` or `both`.
+    :param tally: Where to report.
+    """
+
+    def __init__(self, file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
+        self._file = file
+        self._local = local
+        self._web = web
+        self._tally = tally
+        self._lines: dict[str, _Line] = {}
+        self._bytes = 0
+        # The ids of the other corpora that were needed so far; None for a corpus that cannot be read.
+        self._others: dict[str, np.ndarray | None] = {}
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether there are enough lines for a write."""
+        return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
+
+    def add(self, number: int, record: PassageRecord, size: int) -> None:
+        """Add a line."""
+        passage = record.document(corpus=str(self._file.path))
+        self._lines[record.id] = _Line(number, passage, record.source)
+        self._bytes += size
+
+    def write(self) -> None:
+        """Write the new and changed lines, and count or report the others."""
+        for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
+            if store is not None:
+                self._write_to(store, own)
+        self._lines, self._bytes = {}, 0
+
+    def _write_to(self, store: PassageStore, own: tuple[str, ...]) -> None:
+        report = self._tally.report
+        corpus = str(self._file.path)
+        stored = store.by_id(list(self._lines))
+        changed = []
+        moved = []
+        for passage_id, (number, passage, source) in self._lines.items():
+            there = stored.get(passage_id)
+            if self._web is not None and source not in own:
+                if there is not None and there.meta.get("corpus") == corpus:
+                    moved.append(passage_id)
+            elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
+                report.unchanged += 1
+            elif there is not None and self._is_of_another(there):
+                # An equal passage of another corpus loses nothing.
+                if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
+                    report.unchanged += 1
+                    continue
+                reason = (
+                    f"the id '{passage_id}' is that of a passage of {there.meta['corpus']}: give it another id, or "
+                    "delete that corpus from the index first"
+                )
+                self._tally.skip_line(self._file.path, number, reason)
+            else:
+                changed.append(passage)
+        refused = store.write(changed)
+        for passage in changed:
+            if passage.id in refused:
+                reason = f"the store refused it ({refused[passage.id]})"
+                self._tally.skip_line(self._file.path, self._lines[passage.id].number, reason)
+            else:
+                report.written += 1
+                report.replaced += passage.id in stored
+        store.delete(moved)
+        report.deleted += len(moved)
+
+    def _is_of_another(self, passage: Document) -> bool:
+        """Check whether another corpus still holds a passage, which must then not be overwritten."""
+        other = passage.meta.get("corpus")
+        if not other or other == str(self._file.path) or not is_there(other):
+            return False
+        if other not in self._others:
+            self._others[other] = read_ids(other)
+        known = self._others[other]
+        return known is None or contains_id(known, passage.id)
+
+
+class PassageIds:
+    """The ids that were read from a corpus so far."""
+
+    _MOST_UNSORTED = 500_000
+
+    def __init__(self) -> None:
+        self._sorted = np.empty(0, dtype=np.uint64)
+        self._unsorted: set[int] = set()
+
+    def add(self, passage_id: str) -> bool:
+        """Add an id."""
+        digest = _digest(passage_id)
+        if digest in self._unsorted or _contains(self._sorted, digest):
+            return False
+        self._unsorted.add(digest)
+        if len(self._unsorted) >= self._MOST_UNSORTED:
+            more = np.fromiter(self._unsorted, dtype=np.uint64, count=len(self._unsorted))
+            self._sorted = np.sort(np.concatenate((self._sorted, more)))
+            self._unsorted.clear()
+        return True
+
+
+def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
+    """Read the ids of a corpus."""
+    digests = array("Q")
+    try:
+        with open_corpus(Path(corpus)) as stream:
+            for number, _, line in passage_lines(stream):
+                digests.append(_digest(read_passage_line(line, number).id))
+    except (PassageError, OSError) as error:
+        skipped = Skipped(corpus, f"it is not pruned, because not all of it can be read ({error})")
+        if report is not None and skipped not in report.skipped:
+            report.skipped.append(skipped)
+        return None
+    return np.sort(np.frombuffer(digests, dtype=np.uint64))
+
+
+def contains_id(ids: np.ndarray, passage_id: str) -> bool:
+    """Check whether an id is among those of a corpus."""
+    return _contains(ids, _digest(passage_id))
+
+
+def _digest(passage_id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _contains(digests: np.ndarray, digest: int) -> bool:
+    position = int(np.searchsorted(digests, np.uint64(digest)))
+    return position < len(digests) and int(digests[position]) == digest

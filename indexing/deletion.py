@@ -1,15 +1,73 @@
-"""Find the passages that a user wants to delete."""
+"""Find the passages that a user wants to delete, and delete those whose origin is gone."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+from haystack.document_stores.types import DocumentStore
+
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.components.errors import BadInput
+from prefrag.indexing.corpora import contains_id, read_ids
 from prefrag.indexing.discovery import printable, real_path
-from prefrag.indexing.origin import origin_of
-from prefrag.indexing.stores import PassageStore
+from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
+from prefrag.indexing.stores import PassageStore, is_there, open_passages, origin_of
+
+
+def delete_documents(
+    targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
+) -> Deletion:
+    """Delete passages from an index; the files themselves stay.
+
+    :param targets: Ids of passages, files, corpora, or folders with everything that was indexed below them. They
+        need not exist any more.
+    :param index: The name of the index.
+    :param store: As for `index`.
+    :returns: The number of deleted passages, and the targets that the index does not hold.
+    :raises BadInput: When a target names nothing, or everything: an empty text, `.` or `/`. Nothing is deleted then.
+    :raises FileNotFoundError: When there is no such index.
+    :raises DocumentStoreError: When the store fails.
+    """
+    passages = open_passages(store, index, change=True)
+    found = find_passages(passages, list(dict.fromkeys(targets)))
+    ids = set().union(*found.values())
+    passages.delete_in_batches(ids)
+    passages.finish()
+    return Deletion(len(ids), [target for target, of_target in found.items() if not of_target])
+
+
+def prune(
+    index: str = DEFAULT_INDEX,
+    *,
+    store: str | DocumentStore = "tantivy",
+    on_plan: OnPlan | None = None,
+    dry_run: bool = False,
+) -> IndexReport:
+    """Delete the passages of files that no longer exist and of lines that left a corpus.
+
+    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
+    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted.
+
+    :param index: The name of the index.
+    :param store: As for `index`.
+    :param on_plan: Called before anything is deleted, with what will be.
+    :param dry_run: Whether to delete nothing, only to call `on_plan`.
+    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
+    :raises FileNotFoundError: When there is no such index.
+    :raises DocumentStoreError: When the store fails.
+    """
+    started = time.perf_counter()
+    report = IndexReport()
+    passages = open_passages(store, index, change=True)
+    prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
+    passages.finish()
+    report.seconds = time.perf_counter() - started
+    return report
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
@@ -47,3 +105,113 @@ def _names_something(target: str) -> bool:
     """
     real = real_path(target.strip())
     return bool(set(Path(target.strip()).parts) - {".", ".."}) and real != Path(real.anchor)
+
+
+def prune_passages(
+    store: PassageStore,
+    report: IndexReport,
+    *,
+    concerns: Callable[[str], bool] = lambda path: True,
+    on_plan: OnPlan | None = None,
+    dry_run: bool = False,
+) -> None:
+    """Delete the passages of files that no longer exist and of lines that left a corpus.
+
+    Nothing of a folder is deleted while the folder is missing or holds no file, because a drive that is not mounted
+    looks so. The folder of a file is the highest one above it in which an indexed file lies.
+    """
+    gone: list[tuple[str, str]] = []
+    # Whether each file exists; the ids of each corpus, None when they cannot be read.
+    files: dict[str, bool] = {}
+    corpora: dict[str, np.ndarray | None] = {}
+    for passage in store.all():
+        kind, path = origin_of(passage)
+        if path is None:
+            continue
+        if path not in files:
+            files[path] = is_there(path)
+        if not concerns(path):
+            continue
+        if not files[path]:
+            gone.append((passage.id, path))
+        elif kind == "corpus":
+            if path not in corpora:
+                corpora[path] = _read_lines(path, report)
+            known = corpora[path]
+            if known is not None and not contains_id(known, passage.id):
+                gone.append((passage.id, path))
+
+    spared = _find_lost_folders(files, {path for _, path in gone if not files[path]})
+    for folder in sorted(set(spared.values())):
+        reason = (
+            "nothing of this folder is pruned, because it is missing or holds no file: is a drive not mounted? If its "
+            f"files are gone permanently, delete it from the index: prefrag documents delete {folder}{os.sep}"
+        )
+        if (skipped := Skipped(folder, reason)) not in report.skipped:
+            report.skipped.append(skipped)
+    gone = [(passage_id, path) for passage_id, path in gone if path not in spared]
+    if not gone:
+        return
+    plan = PrunePlan(
+        gone=dict(sorted(Counter(path for _, path in gone if not files[path]).items())),
+        shortened=dict(sorted(Counter(path for _, path in gone if files[path]).items())),
+    )
+    if on_plan is not None:
+        on_plan(plan)
+    if not dry_run:
+        store.delete_in_batches([passage_id for passage_id, _ in gone])
+        report.deleted += len(gone)
+        report.pruned += [path for path in plan.gone if path not in report.pruned]
+
+
+def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
+    """Find the files that no longer exist, and whose passages a pruning would delete."""
+    files = [path for _, path in store.count_origins() if path is not None]
+    gone = [path for path in files if concerns(path) and not is_there(path)]
+    spared = _find_lost_folders(files, gone)
+    return sorted(path for path in gone if path not in spared)
+
+
+def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
+    """Make the check whether a file lies below one of some folders, or beside one of some files."""
+    folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
+    beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
+    return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
+
+
+def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
+    ids = read_ids(corpus, report)
+    if ids is None or len(ids):
+        return ids
+    reason = "it is not pruned, because it is empty now: delete it from the index if it is meant to be"
+    if (skipped := Skipped(corpus, reason)) not in report.skipped:
+        report.skipped.append(skipped)
+    return None
+
+
+def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
+    """Find the missing files whose whole folder is missing or empty."""
+    holders = {os.path.dirname(path) for path in files}
+    holds: dict[str, bool] = {}
+    lost = {}
+    for path in gone:
+        above = [os.path.dirname(path)]
+        while (parent := os.path.dirname(above[-1])) != above[-1]:
+            above.append(parent)
+        root = next(folder for folder in reversed(above) if folder in holders)
+        # A drive can also be mounted below the root: its mount point stays behind, empty.
+        nearest = next((folder for folder in above if is_there(folder)), root)
+        for folder in (root, nearest):
+            if folder not in holds:
+                holds[folder] = _holds_file(folder)
+            if not holds[folder]:
+                lost[path] = folder
+                break
+    return lost
+
+
+def _holds_file(folder: str) -> bool:
+    # A hidden file may lie in a mount point. A folder that cannot be listed is not known to be empty.
+    errors: list[OSError] = []
+    found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
+    return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefrag.indexing.corpus_files import CORPUS_SUFFIX, is_corpus
 from prefrag.indexing.file_conversion import FORMATS
 from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.indexing.text_decoding import looks_like_text
 
 _BEGINNING_BYTES = 8_192
+CORPUS_SUFFIX = ".jsonl"
+LIST_SUFFIX = ".json"
+_LIST_BEGINNING_BYTES = 1_000_000
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,22 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
                     yield FoundFile(real, status.st_size, is_corpus(real))
                     continue
             report.skipped.append(Skipped(printable(real), reason))
+
+
+def is_corpus(path: Path) -> bool:
+    """Check whether a file is a corpus: JSONL by its name, JSON where it is a list that begins with a passage."""
+    suffix = path.suffix.lower()
+    if suffix != LIST_SUFFIX:
+        return suffix == CORPUS_SUFFIX
+    try:
+        with path.open("rb") as stream:
+            beginning = stream.read(_LIST_BEGINNING_BYTES).decode("utf-8-sig", "ignore")
+        if (opening := _LIST_OF_OBJECTS.match(beginning)) is None:
+            return False
+        first, _ = json.JSONDecoder().raw_decode(beginning, opening.end())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return {"id", "text"} <= first.keys()
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:

@@ -8,12 +8,15 @@ import io
 import logging
 import math
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import yaml
@@ -26,14 +29,11 @@ from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
-from prefrag.indexing.json_text import read_json
 from prefrag.indexing.office_files import read_docx, read_pptx, read_xlsx
 from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.report import CannotRead
-from prefrag.indexing.restructured_text import read_rst
-from prefrag.indexing.tables import pack_rows, read_csv
 from prefrag.indexing.text_decoding import decode_text
-from prefrag.indexing.time_limit import TooLong, limit_seconds
+from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 
 TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
 RST, CSV, JSON = "text/x-rst", "text/csv", "application/json"
@@ -401,3 +401,30 @@ def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
         for logger, propagate in zip(loggers, propagated, strict=True):
             logger.removeHandler(listener)
             logger.propagate = propagate
+
+
+class TooLong(BaseException):
+    """Work took longer than it may; no ``except Exception`` of a library on the way catches it."""
+
+
+@contextmanager
+def limit_seconds(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after a time.
+
+    Only the main thread of a process can be interrupted, and not on Windows; elsewhere the time is not limited.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise TooLong
+
+    earlier = signal.signal(signal.SIGALRM, interrupt)
+    # Again every second: a library may have caught the first one.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)

@@ -10,9 +10,8 @@ from haystack import Document
 
 from prefrag.indexing.discovery import FoundFile
 from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, FileConverter, fingerprint
-from prefrag.indexing.report import CannotRead
+from prefrag.indexing.report import CannotRead, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
-from prefrag.indexing.tally import Tally
 
 # A lookup loads whole passages into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50

@@ -11,15 +11,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.types import DocumentStore
 
+from prefrag.components.document_stores import web_consent
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
-from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
+from prefrag.components.settings import settings
 from prefrag.indexing.discovery import real_path
-from prefrag.indexing.stores import connect_elasticsearch, index_lock, is_own_mapping, open_passages
-from prefrag.indexing.web_answer import read_web_answer
+from prefrag.indexing.embedding import elasticsearch_store
+from prefrag.indexing.report import IndexedFile
+from prefrag.indexing.stores import connect_elasticsearch, index_lock, is_own_mapping, open_passages, origin_of
 
 # Changes of one collection wait so long for each other.
 WAIT_SECONDS = 60.0
@@ -176,3 +182,47 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
     for name in own:
         yield name, int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
+
+
+def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
+    """Read the answer."""
+    from elasticsearch import NotFoundError
+
+    try:
+        return web_consent.read_web_consent(_open(index, store))
+    except DocumentStoreError as error:
+        if isinstance(error.__cause__, NotFoundError):
+            return None
+        raise
+
+
+def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
+    """Keep the answer, in place of an earlier one."""
+    if store == "tantivy" and not index_exists(index_path(index)):
+        raise FileNotFoundError(f"There is no index '{index}'. Make it with: prefrag index YOUR_FILES --index {index}")
+    web_consent.keep_web_consent(_open(index, store), answer)
+
+
+def _open(index: str, store: str) -> Any:
+    if store == "tantivy":
+        return TantivyDocumentStore(path=str(index_path(index)))
+    return elasticsearch_store(settings.elasticsearch_url, index)
+
+
+def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
+    """List the files and corpora of an index.
+
+    :param index: The name of the index.
+    :param store: As for `index`.
+    :returns: The entries, sorted by path; passages of another origin are one entry at the end.
+    :raises FileNotFoundError: When there is no such index.
+    :raises DocumentStoreError: When the store fails.
+    """
+    found: dict[tuple[str, str | None], IndexedFile] = {}
+    for passage in open_passages(store, index).all():
+        kind, path = origin_of(passage)
+        if (entry := found.get((kind, path))) is None:
+            title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
+            entry = found[(kind, path)] = IndexedFile(path, kind, title)
+        entry.passages += 1
+    return sorted(found.values(), key=lambda entry: (entry.path is None, entry.path or ""))

@@ -11,7 +11,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
-from prefrag.indexing.tables import write_rows
+from prefrag.indexing.text_files import write_rows
 
 # A part of a few kilobytes can be gigabytes of zeros. Trees of XML take ten times the size of the XML, and pictures
 # are not unpacked into anything else.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,8 +30,9 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
-from prefrag.indexing.origin import ORIGIN_FIELDS, origin_of
 
+# The metadata that names the origin of a passage, and what it is called.
+ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
@@ -339,3 +341,23 @@ def _explain_failures(url: str) -> Iterator[None]:
     except (ApiError, helpers.ScanError) as error:
         advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
+
+
+def origin_of(passage: Document) -> tuple[str, str | None]:
+    """Find the origin of a passage."""
+    for field, kind in ORIGIN_FIELDS.items():
+        if path := passage.meta.get(field):
+            return kind, str(path)
+    return "other", None
+
+
+def is_there(path: str) -> bool:
+    """Check whether a file or folder exists."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # An unreadable folder or an unreachable server does not show that the file is gone.
+        return True
+    return True

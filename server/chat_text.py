@@ -74,11 +74,7 @@ def write_failure(reason: str) -> str:
 
 @dataclass(frozen=True)
 class TextChat:
-    """A streamed answer for any client of the OpenAI protocol: the steps as reasoning, and the sources in words.
-
-    :param marks: See :func:`rename_marks`.
-    :param cites: Whether the model was asked to cite.
-    """
+    """A streamed answer for any client of the OpenAI protocol: the steps as reasoning, and the sources in words."""
 
     marks: Mapping[str, str]
     cites: bool

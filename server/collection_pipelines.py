@@ -32,9 +32,6 @@ class CollectionPipelines:
 
     The one that the server has loaded searches its own collection. For another one it is loaded once more, with that
     index in its store and its gate, and kept while it is among the last that were used, or a run uses it.
-
-    :param name: The name of the pipeline, or the path of its YAML file.
-    :param pipeline: The pipeline, loaded.
     """
 
     def __init__(self, name: str, pipeline: Any):

@@ -102,7 +102,7 @@ class Feedback(BaseModel):
     result: KeptResult
 
 
-class KeptFeedback(BaseModel):
+class KeptFeedback(Feedback):
     """A line of the file."""
 
     model_config = ConfigDict(extra="ignore")
@@ -111,11 +111,6 @@ class KeptFeedback(BaseModel):
     time: datetime
     key: str | None = None
     collection: str = ""
-    pipeline: str | None = None
-    rating: Literal["up", "down"]
-    comment: str = ""
-    answer: str | None = None
-    result: KeptResult
 
     @property
     def right_answer(self) -> str:

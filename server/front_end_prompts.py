@@ -59,8 +59,6 @@ class Attachment(NamedTuple):
     """A text that a front end attached to a question.
 
     :param mark: The number by which the front end knows it; empty where it has none.
-    :param title: Its name.
-    :param content: Its text.
     """
 
     mark: str

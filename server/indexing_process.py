@@ -28,11 +28,7 @@ _NICENESS = 5
 
 
 class IndexingFailed(PrefragError):
-    """Report that uploaded files could not be indexed.
-
-    :param message: What happened.
-    :param http_status: The status for the client.
-    """
+    """Report that uploaded files could not be indexed."""
 
     def __init__(self, message: str, http_status: int = HTTPStatus.INTERNAL_SERVER_ERROR):
         super().__init__(message)

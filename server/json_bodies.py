@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
 from prefrag.server.conversation import SYSTEM_ROLES
+from prefrag.server.security import refuse
 
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
@@ -36,8 +36,6 @@ class JsonBodies:
     Python's parser accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run
     fails late or its response cannot be written. A long conversation is cut to its newest turns,
     and the system message at its beginning.
-
-    :param app: The application behind.
     """
 
     def __init__(self, app: ASGIApp):
@@ -48,19 +46,14 @@ class JsonBodies:
         if scope["type"] != "http" or scope["method"] != "POST" or not _is_json(scope):
             await self.app(scope, receive, send)
             return
-        parts: list[Message] = []
-        try:
-            while not parts or parts[-1].get("more_body"):
-                parts.append(await receive())
-        except HTTPException as error:
-            await JSONResponse({"detail": error.detail}, error.status_code)(scope, receive, send)
-            return
-        if parts[-1]["type"] == "http.disconnect":
+        # In one piece, because `BodyLimit` has read it.
+        whole = await receive()
+        if whole["type"] == "http.disconnect":
             return
         try:
-            body = _bound(b"".join(part.get("body", b"") for part in parts))
+            body = _bound(whole["body"])
         except BadInput as error:
-            await JSONResponse({"detail": str(error)}, error.http_status)(scope, receive, send)
+            await refuse(scope, receive, send, error.http_status, str(error))
             return
         unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

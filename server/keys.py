@@ -232,9 +232,6 @@ class ApiKeys:
     """Require a key, as a bearer token; without any key, serve this machine alone.
 
     What the key allows is :data:`current_access` of the request.
-
-    :param app: The application behind.
-    :param keyring: The keys.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring):

@@ -27,9 +27,6 @@ class CancelWhenGone:
     """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
 
     The server cancels what has not ended when its time to drain is over; such a request is answered with 503.
-
-    :param app: The application behind.
-    :param in_flight: Where the tasks of the requests are kept as long as they run.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):
@@ -89,10 +86,7 @@ class CancelWhenGone:
 
 
 class RunLimit:
-    """Let so many questions be answered at once, let some wait for their turn, and refuse the rest.
-
-    :param app: The application behind.
-    """
+    """Let so many questions be answered at once, let some wait for their turn, and refuse the rest."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

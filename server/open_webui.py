@@ -39,10 +39,7 @@ _ADDRESS = re.compile(r"(?i)http")
 
 
 class OpenWebUIRoutes:
-    """Pass requests under ``/open-webui/v1`` on to the same routes under ``/v1``, and mark them.
-
-    :param app: The application behind.
-    """
+    """Pass requests under ``/open-webui/v1`` on to the same routes under ``/v1``, and mark them."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

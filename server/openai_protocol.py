@@ -27,8 +27,6 @@ class StreamEnd:
     """End each stream of a run with ``data: [DONE]``, for which strict clients of the chat protocol wait.
 
     A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
-
-    :param app: The application behind.
     """
 
     def __init__(self, app: ASGIApp):
@@ -75,10 +73,7 @@ class StreamEnd:
 
 
 class ErrorForm:
-    """Write errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold.
-
-    :param app: The application behind.
-    """
+    """Write errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

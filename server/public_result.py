@@ -21,10 +21,7 @@ _PARTS_OF_ERRORS = ("error", "message")
 
 
 class Installation:
-    """What is withheld from clients: the addresses of the servers behind a pipeline, their models' names and keys.
-
-    :param pipeline: The pipeline.
-    """
+    """What is withheld from clients: the addresses of the servers behind a pipeline, their models' names and keys."""
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline

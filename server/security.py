@@ -29,11 +29,7 @@ def is_open(path: str, open_deploy: bool = False) -> bool:
 
 
 class OpenRoutes:
-    """Hide every route that is not meant to be served.
-
-    :param app: The application behind.
-    :param open_deploy: Whether the routes that deploy are served.
-    """
+    """Hide every route that is not meant to be served."""
 
     def __init__(self, app: ASGIApp, open_deploy: bool):
         self.app = app
@@ -48,12 +44,7 @@ class OpenRoutes:
 
 
 class BodyLimit:
-    """Read the whole of a request before anything else is done for it, unless it is too large or too slow.
-
-    :param app: The application behind.
-    :param limit: Bytes.
-    :param seconds: The time in which the body has to arrive.
-    """
+    """Read the whole of a request before anything else is done for it, unless it is too large or too slow."""
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
         self.app = app

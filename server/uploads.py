@@ -189,12 +189,7 @@ class NotOurs(BadInput):
 
 @dataclass(frozen=True)
 class UploadedFile:
-    """A document of a collection as a client sees it.
-
-    :param id: A name without the path.
-    :param entry: What the index knows of it.
-    :param uploaded: Whether it was uploaded.
-    """
+    """A document of a collection as a client sees it."""
 
     id: str
     entry: IndexedFile

@@ -66,13 +66,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status.
-
-    :param status: The HTTP status.
-    :param detail: What happened, in words for clients.
-    :param result: The result so far, as clients see it.
-    :param retry_after: Seconds after which the client may ask again, if they are known.
-    """
+    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}

@@ -1,17 +1,31 @@
-"""Write the card of something trained: what it was trained on, and how."""
+"""The card of a training: what was learnt from, how, and how well it does on questions that it has not seen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 CARD = "card.json"
 
 
-def write_card(folder: Path, facts: dict[str, Any], lines: Iterable[str]) -> None:
-    """Write the card, for programs and for people."""
-    facts = {**facts, "bytes": {file.name: file.stat().st_size for file in sorted(folder.iterdir()) if file.is_file()}}
-    (folder / CARD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
+    """Write the card beside a file or into a folder, there with the facts for programs."""
+    text = "\n\n".join([f"# {title}", *parts]) + "\n"
+    if facts is None:
+        output.with_suffix(".card.md").write_text(text, encoding="utf-8")
+        return
+    files = sorted(file for file in output.iterdir() if file.is_file())
+    facts = {**facts, "bytes": {file.name: file.stat().st_size for file in files}}
+    (output / CARD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (output / "card.md").write_text(text, encoding="utf-8")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a table in Markdown."""
+    return "\n".join([_line(head), "|" + "---|" * len(head), *map(_line, rows)])
+
+
+def _line(cells: Sequence[object]) -> str:
+    return "|" + "".join(" |" if cell == "" else f" {cell} |" for cell in cells)

@@ -37,7 +37,7 @@ def judge(
     for part in trained.held_back:
         typer.echo(f"  {part.dataset}: {part.classifier:.1%}; {part.left:.1%} ({part.steps} steps)")
     typer.echo(
-        f"Trained on {trained.questions} questions ({trained.steps} steps) in {trained.seconds:.0f} s.\n"
+        f"Trained on {trained.questions} questions ({trained.examples} steps) in {trained.seconds:.0f} s.\n"
         f"To use them, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."
     )
 
@@ -121,7 +121,7 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
             f"({part.questions} questions)"
         )
     typer.echo(
-        f"Trained on {trained.questions} questions ({trained.pairs} pairs) in {trained.seconds:.0f} s: "
+        f"Trained on {trained.questions} questions ({trained.examples} pairs) in {trained.seconds:.0f} s: "
         f"{trained.output}\nTo use it, set it as `model` of the TreePairScorer (yaml_pipelines/dr_rag_{pipeline}.yaml)."
     )
 
@@ -209,7 +209,7 @@ def questions(
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.training.dataset import Dataset
     from prefrag.training.question_classifier import train_questions
-    from prefrag.training.question_classifier.card import write_shares
+    from prefrag.training.question_classifier.training import write_shares
 
     trained = train_questions(
         [Dataset.parse(each) for each in dataset],

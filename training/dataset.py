@@ -21,15 +21,10 @@ FEWEST_QUESTIONS = 25
 
 @dataclass(frozen=True)
 class Dataset:
-    """The questions and the corpus on which a small part is trained.
-
-    :param questions: The file of the questions.
-    :param corpus: The file of the passages; None where an index holds them.
-    :param index: The name of that index.
-    """
+    """The questions and the corpus on which a small part is trained."""
 
     questions: Path
-    corpus: Path | None
+    corpus: Path | None  # the file of the passages; None where an index holds them
     index: str | None = None
 
     @classmethod

@@ -15,22 +15,14 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Phase:
-    """How a part of the training goes.
+    """How a part of the training goes."""
 
-    :param name: Its name, in the log and of its checkpoint.
-    :param epochs: How often each example is seen.
-    :param rate: The highest learning rate.
-    :param minutes: The most minutes; the rate falls to zero by then at the latest.
-    :param batch_tokens: About how many tokens a step has.
-    :param warm_up: Over how many steps the rate rises.
-    """
-
-    name: str
-    epochs: float
-    rate: float
-    minutes: float
-    batch_tokens: int = 3200
-    warm_up: int = 60
+    name: str  # its name, in the log and of its checkpoint
+    epochs: float  # how often each example is seen
+    rate: float  # the highest learning rate
+    minutes: float  # the most minutes; the rate falls to zero by then at the latest
+    batch_tokens: int = 3200  # about how many tokens a step has
+    warm_up: int = 60  # over how many steps the rate rises
 
 
 def train_phase(

@@ -19,15 +19,7 @@ T = TypeVar("T")
 
 
 class TreeTraining:
-    """A running training of trees.
-
-    :param datasets: The datasets to train on.
-    :param output: The file to write, JSON.
-    :param on_progress: Called with a description of the current work.
-    :raises TreesMissing: When XGBoost is not installed.
-    :raises FileNotFoundError: When the folder of the output is absent.
-    :raises ValueError: When there is no dataset, or two have one name, which a report could not distinguish.
-    """
+    """A running training of trees."""
 
     def __init__(self, datasets: Sequence[Dataset], output: Path, on_progress: Callable[[str], None] | None):
         import_xgboost()

@@ -25,11 +25,8 @@ _BLANK = re.compile(r"\s*")
 class DatasetFile:
     """A file of a dataset, or a folder or archive of them, which counts the bytes that were read.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read.
-
-    :param path: The file or folder.
-    :param whole: The folder that it is a part of, which also counts these bytes.
-    :raises FileNotFoundError: If there is nothing of that name.
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. The folder that holds it also counts these
+    bytes.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):

@@ -20,8 +20,6 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer.
 
-    :param question: The question with its gold answers.
-    :param answer: The answer given, without citation marks.
     :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question contains the word if it does
         not contain the other one as well; for BioASQ, where all questions are of that kind, this is ``acc`` too.
     """
@@ -38,8 +36,6 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 def acc(answer: str, golds: Sequence[str]) -> float:
     """Check whether an answer contains a right one.
 
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
     :returns: 1 where one of them is anywhere in the answer, in upper or lower case, else 0, as in the code of the
         PrefRAG authors (section 4.1 names the metric). "Norway" contains "no".
     """
@@ -49,8 +45,6 @@ def acc(answer: str, golds: Sequence[str]) -> float:
 def acc_word(answer: str, golds: Sequence[str]) -> float:
     """Check whether an answer contains a right one as whole words.
 
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
     :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer inside a
         sentence is not found.
     """
@@ -58,20 +52,13 @@ def acc_word(answer: str, golds: Sequence[str]) -> float:
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer equals a right one.
-
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
-    :returns: 1 where it is one of them, both normalised, else 0.
-    """
+    """Check whether an answer equals a right one."""
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
     """Measure how many words an answer shares with a right one.
 
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
     :returns: The harmonic mean of the share of its words that are in a right answer and the share of that answer's
         words that are in it, both normalised; 1 where :func:`em` is 1, also when normalisation leaves no words.
     """
@@ -79,12 +66,7 @@ def f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
-    """Count the words that two texts share, as SQuAD's script and its successors do.
-
-    :param answer: The answer given.
-    :param gold: One right answer.
-    :returns: F1, precision and recall; all 0 where no word is shared.
-    """
+    """Count the words that two texts share, as SQuAD's script and its successors do."""
     given, right = normalise(answer).split(), normalise(gold).split()
     shared = (Counter(given) & Counter(right)).total()
     if not shared:
@@ -96,7 +78,6 @@ def overlap(answer: str, gold: str) -> tuple[float, float, float]:
 def normalise(text: str) -> str:
     """Normalise an answer as SQuAD does.
 
-    :param text: An answer.
     :returns: The answer in lower case without ASCII punctuation, English articles and superfluous spaces.
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
@@ -105,7 +86,6 @@ def normalise(text: str) -> str:
 def yes_no(answer: str) -> Literal["yes", "no"] | None:
     """Read yes or no from an answer.
 
-    :param answer: An answer in words.
     :returns: The one of the two words that it contains; None when it contains both or neither.
     """
     yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")

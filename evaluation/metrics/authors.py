@@ -12,8 +12,6 @@ from prefrag.evaluation.question import Question
 def authors_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the published code of PrefRAG does.
 
-    :param question: The question with its gold answers and its dataset.
-    :param answer: The answer given, without citation marks.
     :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
         a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the answer contains
         the gold word as a whole word, whatever else it contains.

@@ -13,19 +13,13 @@ NEAR = 0.8
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
-    """Check whether a run ended well and gave no answer, because a reader or the pipeline was not sure of one.
-
-    :param result: The result of a pipeline.
-    :returns: Whether it did.
-    """
+    """Check whether a run ended well and gave no answer, because a reader or the pipeline was not sure of one."""
     return bool(result.get("not_found"))
 
 
 def is_right(question: Question, answer: str) -> bool:
     """Check whether an answer is right.
 
-    :param question: The question with its gold answers.
-    :param answer: The answer, without citation marks.
     :returns: Whether it holds a gold answer as words, or has an F1 of 0.8 and more.
     """
     scores = answer_scores(question, answer)
@@ -35,9 +29,6 @@ def is_right(question: Question, answer: str) -> bool:
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
     """Score whether an answer was given, whether it is right, and else what the evidence holds.
 
-    :param question: The question with its gold answers and passages.
-    :param result: The pipeline's result; empty when the run failed.
-    :param answer: The answer that was given; empty where there is none.
     :returns: ``answered``; ``right_of_given`` where an answer was given; else ``evidence_held`` (not for yes or no,
         which no sentence holds) and, for a question with gold passages, ``evidence_gold``; ``guess_em`` for every
         question, with the guess in place of an answer that was withheld. From 0 to 1.

@@ -11,7 +11,6 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "looku
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the costs and failures of a run.
 
-    :param result: The result of a pipeline, or the part of it that a broken run has.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
         of appendix A.6 of PrefRAG, ``lookups`` (queries that these sent), ``prompt_tokens``, ``completion_tokens``,
         ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
@@ -37,7 +36,6 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the calls to a model by their caller.
 
-    :param result: See :func:`counts`.
     :returns: The number of calls of each: ``reasoner``, ``judge``, ``reflector`` and so on.
     """
     calls = (result.get("usage") or {}).get("calls") or {}
@@ -47,7 +45,6 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be read.
 
-    :param result: See :func:`counts`.
     :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
         those of the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters from the
         trace.

@@ -17,8 +17,6 @@ _CLOSED = ("yes", "no", "noanswer")
 def official_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the script of its dataset does.
 
-    :param question: The question with its gold answers and its dataset.
-    :param answer: The answer given, without citation marks.
     :returns: ``official_em`` and ``official_f1``, for HotpotQA and 2Wiki also
         ``official_precision`` and ``official_recall``; for BioASQ's yes/no questions ``official_accuracy``, and nothing
         for its others. A dataset without a script of its own is scored as SQuAD 1.1.
@@ -37,22 +35,12 @@ def official_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word.
-
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
-    :returns: ``em`` and ``f1`` of the best alias.
-    """
+    """Score as SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word."""
     return {"em": em(answer, golds), "f1": max(overlap(answer, gold)[0] for gold in golds)}
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """Score as HotpotQA: as SQuAD 1.1, but yes, no and noanswer must be equal, and there are no aliases.
-
-    :param answer: The answer given.
-    :param gold: The right answer.
-    :returns: ``em``, ``f1``, ``precision`` and ``recall``.
-    """
+    """Score as HotpotQA: as SQuAD 1.1, but yes, no and noanswer must be equal, and there are no aliases."""
     given, right = normalise(answer), normalise(gold)
     closed = given != right and (given in _CLOSED or right in _CLOSED)
     score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
@@ -60,34 +48,19 @@ def hotpotqa(answer: str, gold: str) -> dict[str, float]:
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as 2WikiMultiHopQA 1.1: as HotpotQA, with aliases; each of the four scores has its own best alias.
-
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
-    :returns: ``em``, ``f1``, ``precision`` and ``recall``.
-    """
+    """Score as 2WikiMultiHopQA 1.1: as HotpotQA, with aliases; each of the four scores has its own best alias."""
     scored = [hotpotqa(answer, gold) for gold in golds]
     return {name: max(scores[name] for scores in scored) for name in ("em", "f1", "precision", "recall")}
 
 
 def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where normalisation leaves neither side a word (as in SQuAD 2.0).
-
-    :param answer: The answer given.
-    :param golds: The answers that count as right.
-    :returns: ``em`` and ``f1`` of the best alias.
-    """
+    """Score as MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where neither side keeps a word (as in SQuAD 2.0)."""
     both_empty = any(not normalise(answer) and not normalise(gold) for gold in golds)
     return {"em": em(answer, golds), "f1": 1.0 if both_empty else squad(answer, golds)["f1"]}
 
 
 def bioasq(answer: str, gold: str) -> dict[str, float]:
-    """Score as BioASQ, task B, phase B, yes/no: the script compares yes and no, which are read from the answer here.
-
-    :param answer: The answer given; one that holds both words, or neither, is wrong.
-    :param gold: ``yes`` or ``no``.
-    :returns: ``accuracy``.
-    """
+    """Score as BioASQ, task B, phase B, yes/no: the script compares yes and no, which are read from the answer here."""
     return {"accuracy": float(yes_no(answer) == gold.strip().lower())}
 
 
@@ -97,7 +70,6 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
     The script treats an answer only as right or wrong, so every wrong one counts against both labels, an unreadable
     one too; a label that is never right has an F1 of 0, also when no question has it.
 
-    :param accuracies: The gold answer and the accuracy (see :func:`bioasq`) of every question of the run.
     :returns: ``official_f1_yes``, ``official_f1_no`` and ``official_macro_f1``; empty without questions.
     """
     if not accuracies:
@@ -115,8 +87,6 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Score the yes/no questions of a run as BioASQ does.
 
-    :param questions: The questions of a run.
-    :param scores: The scores of each.
     :returns: See :func:`bioasq_macro_f1`, over those questions that have an ``official_accuracy``.
     """
     return bioasq_macro_f1(

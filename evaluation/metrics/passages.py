@@ -13,8 +13,6 @@ ENOUGH = 5
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
     """Score the documents that the model was shown.
 
-    :param shown: The ids of the documents that the model was shown, in their order.
-    :param gold: The ids of the gold passages.
     :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``; empty
         for a question without gold passages, which stays out of their denominator.
     """
@@ -30,44 +28,23 @@ def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, flo
 
 
 def recall(shown: Collection[str], gold: Collection[str]) -> float:
-    """Measure the share of the gold passages that were shown.
-
-    :param shown: The ids of the documents shown; the first k of them for the recall at k.
-    :param gold: The ids of the gold passages, at least one.
-    :returns: The share, 0 to 1.
-    """
+    """Measure the share of the gold passages that were shown."""
     return _hits(shown, gold) / len(set(gold))
 
 
 def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
-    """Check whether all gold passages were shown.
-
-    :param shown: The ids of the documents shown.
-    :param gold: The ids of the gold passages, at least one.
-    :returns: 1 where none is missing, else 0.
-    """
+    """Check whether all gold passages were shown."""
     return float(set(gold) <= set(shown))
 
 
 def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = ENOUGH) -> float:
-    """Measure the recall of a question as if it had at most so many gold passages.
-
-    :param shown: The ids of the documents shown.
-    :param gold: The ids of the gold passages, at least one.
-    :param enough: How many gold passages count as all of them.
-    :returns: The share, 0 to 1.
-    """
+    """Measure the recall of a question as if it had at most so many gold passages."""
     wanted = min(enough, len(set(gold)))
     return min(_hits(shown, gold), wanted) / wanted
 
 
 def precision(shown: Collection[str], gold: Collection[str]) -> float:
-    """Measure the share of the documents shown that are gold passages.
-
-    :param shown: The ids of the documents shown.
-    :param gold: The ids of the gold passages.
-    :returns: The share, 0 to 1; 0 when none were shown.
-    """
+    """Measure the share of the documents shown that are gold passages."""
     return _hits(shown, gold) / len(set(shown)) if shown else 0.0
 
 

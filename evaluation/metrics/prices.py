@@ -15,25 +15,18 @@ from prefrag.components.errors import BadInput, Missing
 
 @dataclass(frozen=True)
 class ModelPrice:
-    """The price of a model's tokens, in the table's currency.
+    """The price of a model's tokens, in the table's currency."""
 
-    :param prompt_per_million: For a million tokens read.
-    :param completion_per_million: For a million tokens written.
-    """
-
-    prompt_per_million: float
-    completion_per_million: float
+    prompt_per_million: float  # for a million tokens read
+    completion_per_million: float  # for a million tokens written
 
 
 @dataclass(frozen=True)
 class Prices:
-    """A table of prices. All amounts are in its currency, whatever that is.
-
-    :param models: The price of each model, by its name.
-    :param search: The price of a thousand queries, by the name of the provider that the trace gives.
-    """
+    """A table of prices. All amounts are in its currency, whatever that is."""
 
     models: Mapping[str, ModelPrice] = field(default_factory=dict)
+    # The price of a thousand queries, by the name of the provider that the trace gives.
     search: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod

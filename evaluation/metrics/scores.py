@@ -19,8 +19,6 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     An empty answer scores 0 in everything, what was found included: such a run failed. Where the reader or
     the pipeline gives no answer on purpose, the answer scores 0 and what was found counts.
 
-    :param question: The question with its gold answers and passages.
-    :param result: The pipeline's result; empty when the run failed.
     :returns: Scores from 0 to 1. A question without gold answers has none of the scores of an answer, one without gold
         passages none of what was found: they are out of the denominators.
     """

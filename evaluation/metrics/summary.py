@@ -50,7 +50,6 @@ def summarise(
 def has_failed(prediction: Mapping[str, Any]) -> bool:
     """Check whether a question failed.
 
-    :param prediction: A line of ``predictions.jsonl``.
     :returns: Whether its run broke off, or ended without an answer where none was withheld.
     """
     result = _result(prediction)

@@ -18,31 +18,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 class Experiment(PolicySettings):
     """The parts of a pipeline that an evaluation replaces; the others stay as they are.
 
-    The policy of the simulated reader is set here as well.
-
-    :param changes: Settings of the pipeline that are changed, see :func:`read_pipeline`.
-    :param corpus: The passages; without it the pipeline searches the indexes that it names.
-    :param web_corpus: The passages that replace the web.
-    :param web: ``ddgs`` for the real web.
-    :param split: Whether to divide the corpus between the sources by the field ``source`` of its passages; by default
-        where a pipeline has a second source and nothing else is given for it.
-    :param store: ``elasticsearch`` indexes the corpus there, and makes retrieval by words or titles and the weights of
-        words use it instead of the embedded index; pipelines that search Elasticsearch do so without it.
-    :param llm: ``simulated``, ``reader`` for the pipeline's own reader and no model, a GGUF file, or the URL of an
-        OpenAI-compatible server; by default what the environment names, and the reader where it names none.
-    :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
-    :param embedder: The Sentence Transformers model, by name or as a folder, that embeds passages and queries in place
-        of the pipeline's own, with nothing before a query; pipelines that embed nothing stay as they are.
-    :param top_k: Documents a retrieval.
-    :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
-    :param seed: The seed of the simulated reader and of the junk of the web, and of the sampling of models that accept
-        one.
-    :param web_sentences: Sentences that the corpus in place of the web shows of each passage; 0 shows all.
-    :param web_junk: The share of its results, 0 to 1, that have nothing to do with the question.
-    :param record: A file that keeps all replies of models and all results of external sources; a call that it holds is
-        not made again.
-    :param replay: Such a file, replayed instead of calls to models and external sources.
-    :raises ValueError: When a setting is invalid or contradicts another.
+    The policy of the simulated reader is set here as well. What each field sets: docs/evaluation.md.
     """
 
     changes: tuple[str, ...] = ()
@@ -137,18 +113,7 @@ class Experiment(PolicySettings):
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment with what it runs on and how: what its file holds, and the folder of its run keeps.
-
-    :param pipeline: The name of a pipeline or of a variant, or a YAML file.
-    :param questions: The file of the questions.
-    :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
-    :param limit: Only the first questions; it may grow from call to call.
-    :param concurrency: Questions that run at the same time.
-    :param retries: Further attempts at a question whose run breaks off; then it is kept as failed and scores 0.
-    :param deadline: Seconds that one attempt at a question may take.
-    :param contents: Keep the text of the documents in the predictions.
-    :param prices: A table of prices, or its JSON file, see :func:`prefrag.evaluation.metrics.summarise`.
-    """
+    """An experiment with what it runs on and how: what its file holds, and the folder of its run keeps."""
 
     pipeline: str = "prefrag"
     questions: Path | None = None

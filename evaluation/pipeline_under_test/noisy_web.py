@@ -84,12 +84,7 @@ class NoisyWeb:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search, and add the noise.
-
-        :param query: The query.
-        :param top_k: The number of results to return.
-        :returns: ``documents``, best first.
-        """
+        """Search, and add the noise."""
         return {"documents": self._add_noise(query, self.web.run(query, top_k)["documents"])}
 
     @component.output_types(documents=list[Document])

@@ -35,26 +35,16 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 
 @dataclass(frozen=True)
 class Replacement:
-    """The replaced parts of a pipeline.
+    """The replaced parts of a pipeline."""
 
-    :param pipeline: The content of the pipeline's YAML.
-    :param experiment: The settings of the evaluation.
-    :param store: The store of the corpus, ``tantivy`` or ``elasticsearch``.
-    :param local: The name of the index of the preferred source; None keeps the pipeline's own.
-    :param second: The name of the index of all other sources.
-    :param questions: The file of the questions, for the simulated reader.
-    :param format: The form of that file.
-    :param llm: The description of the model, see :func:`describe_model`.
-    """
-
-    pipeline: Block
-    experiment: Experiment
-    store: str
-    local: str | None
-    second: str | None
-    questions: Path | None
-    format: str
-    llm: Mapping[str, Any]
+    pipeline: Block  # the content of the pipeline's YAML
+    experiment: Experiment  # the settings of the evaluation
+    store: str  # the store of the corpus, `tantivy` or `elasticsearch`
+    local: str | None  # the name of the index of the preferred source; None keeps the pipeline's own
+    second: str | None  # the name of the index of all other sources
+    questions: Path | None  # the file of the questions, for the simulated reader
+    format: str  # the form of that file
+    llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
     def build_block(self) -> Block:
         """Build the pipeline with its replaced parts."""

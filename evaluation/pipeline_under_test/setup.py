@@ -41,15 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class Setup:
-    """A pipeline ready to be evaluated, and its description.
-
-    :param pipeline: The name of a pipeline or of a variant, a YAML file, or a loaded pipeline.
-    :param experiment: The settings of the evaluation.
-    :param questions: The file of the questions, if there is one; the simulated reader needs it.
-    :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
-    :raises FileNotFoundError: When there is no such pipeline, corpus or recording.
-    :raises ValueError: When the pipeline cannot be read, or the recording is of another model.
-    """
+    """A pipeline ready to be evaluated, and its description."""
 
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
@@ -178,7 +170,7 @@ class Setup:
         from rich.console import Console
 
         from prefrag.evaluation.corpora import evaluation_indexes
-        from prefrag.indexing.progress_bar import indexing_bar
+        from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
             # The corpus that replaces the web is in tantivy, whatever the store of the local sources.

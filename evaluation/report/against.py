@@ -23,22 +23,15 @@ _BRIEF = {
 
 @dataclass(frozen=True)
 class Against:
-    """All methods of one task under one setting on one dataset, against one of them.
-
-    :param dataset: The dataset.
-    :param setting: The setting.
-    :param reference: The method that the others are compared with.
-    :param comparisons: The reference against each other method, one family for the correction of p-values.
-    :param main: Whether it is the dataset's first, which is shown at once.
-    :param not_compared: Why other runs on the dataset are not compared here, one sentence each.
-    """
+    """All methods of one task under one setting on one dataset, against one of them."""
 
     dataset: str
     setting: Setting
-    reference: Run
+    reference: Run  # the method that the others are compared with
+    # The reference against each other method, one family for the correction of p-values.
     comparisons: tuple[Comparison, ...]
-    main: bool
-    not_compared: tuple[str, ...] = ()
+    main: bool  # whether it is the dataset's first, which is shown at once
+    not_compared: tuple[str, ...] = ()  # why other runs on the dataset are not compared here, one sentence each
 
     @property
     def brief(self) -> str:

@@ -37,18 +37,12 @@ Intervals = Mapping[tuple[str, str], Interval]
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two runs in one measure.
-
-    :param measure: The measure.
-    :param interval: The difference of the means over the paired questions.
-    :param p: The p-value of the paired test, see :func:`compute_p`.
-    :param corrected: The p-value after the correction for the number of comparisons.
-    """
+    """The difference of two runs in one measure."""
 
     measure: Measure
-    interval: Interval
-    p: float
-    corrected: float
+    interval: Interval  # the difference of the means over the paired questions
+    p: float  # the p-value of the paired test, see `compute_p`
+    corrected: float  # the p-value after the correction for the number of comparisons
 
     @property
     def verdict(self) -> Verdict:
@@ -85,25 +79,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs over the questions that both have answered.
-
-    :param run: A run.
-    :param other: The run that it is compared with.
-    :param n: The number of shared questions.
-    :param only_run: The ids that only the first has, in order.
-    :param only_other: The ids that only the other has.
-    :param unlike: The shared ids with different questions or gold answers.
-    :param differing: The names of the settings in which the two differ.
-    :param differences: First minus other, by the key of the measure; only for measures that both have.
-    """
+    """Two runs over the questions that both have answered."""
 
     run: Run
-    other: Run
-    n: int
-    only_run: tuple[str, ...]
-    only_other: tuple[str, ...]
-    unlike: tuple[str, ...]
-    differing: tuple[str, ...]
+    other: Run  # the run that it is compared with
+    n: int  # the number of shared questions
+    only_run: tuple[str, ...]  # the ids that only the first has, in order
+    only_other: tuple[str, ...]  # the ids that only the other has
+    unlike: tuple[str, ...]  # the shared ids with different questions or gold answers
+    differing: tuple[str, ...]  # the names of the settings in which the two differ
+    # First minus other, by the key of the measure; only for measures that both have.
     differences: Mapping[str, Difference]
 
 

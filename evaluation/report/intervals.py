@@ -19,16 +19,10 @@ _DECIMALS = 9
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its interval.
-
-    :param mean: The mean.
-    :param low: The 2.5th percentile of the resampled means, or Wilson's bound.
-    :param high: The 97.5th.
-    :param n: Questions.
-    """
+    """A mean with its interval."""
 
     mean: float
-    low: float
+    low: float  # the 2.5th percentile of the resampled means, or Wilson's bound
     high: float
     n: int
 

@@ -13,18 +13,13 @@ DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a run.
+    """One number of a run."""
 
-    :param key: Its key in ``metrics.json``.
-    :param title: Its name in a table.
-    :param kind: ``share`` is a score, 0 to 1 per question and in percent elsewhere; ``count`` is a mean per question.
-    :param decimals: Digits after the point.
-    """
-
-    key: str
-    title: str
+    key: str  # its key in `metrics.json`
+    title: str  # its name in a table
+    # `share` is a score, 0 to 1 per question and in percent elsewhere; `count` is a mean per question.
     kind: Literal["share", "count"] = "share"
-    decimals: int = 1
+    decimals: int = 1  # digits after the point
 
     @property
     def higher_is_better(self) -> bool:

@@ -38,23 +38,14 @@ _TASKS = {
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that the report shows of the runs of one task, which no other task is compared with.
+    """Everything that the report shows of the runs of one task, which no other task is compared with."""
 
-    :param name: Its name, part of anchors and file names.
-    :param title: Its heading.
-    :param settings: Its runs by setting.
-    :param tables: Its tables.
-    :param against: Its methods against a reference.
-    :param one_change: Its runs that differ in one setting alone.
-    :param plots: Its plots by heading.
-    """
-
-    name: str
+    name: str  # its name, part of anchors and file names
     title: str
     settings: Settings
     tables: tuple[Table, ...]
-    against: tuple[Against, ...]
-    one_change: tuple[Comparison, ...]
+    against: tuple[Against, ...]  # its methods against a reference
+    one_change: tuple[Comparison, ...]  # its runs that differ in one setting alone
     plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property

@@ -40,16 +40,11 @@ _SIZE = 9.5
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot.
-
-    :param dataset: The dataset.
-    :param note: The settings.
-    :param svg: The picture, safe to embed in HTML.
-    """
+    """A plot."""
 
     dataset: str
     note: str
-    svg: str
+    svg: str  # the picture, safe to embed in HTML
 
 
 def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:

@@ -57,22 +57,14 @@ USUAL: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """One question of a run, without its trace.
+    """One question of a run, without its trace."""
 
-    :param id: The question's id.
-    :param question: The question.
-    :param answers: The gold answers.
-    :param gold: The ids of its gold passages.
-    :param values: The value of each measure by key, scores in percent; missing ones are left out.
-    :param offset: Where its line starts in ``predictions.jsonl``, in bytes.
-    """
-
-    id: str
+    id: str  # the question's id
     question: str
     answers: tuple[str, ...]
-    gold: tuple[str, ...]
-    values: Mapping[str, float]
-    offset: int
+    gold: tuple[str, ...]  # the ids of its gold passages
+    values: Mapping[str, float]  # the value of each measure by key, scores in percent; missing ones are left out
+    offset: int  # where its line starts in `predictions.jsonl`, in bytes
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
@@ -88,23 +80,15 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one dataset, or its repetitions with other seeds.
+    """One method on one dataset, or its repetitions with other seeds."""
 
-    :param folder: Its folder; of repetitions that of the first.
-    :param name: A short name, unique in the report.
-    :param config: Its ``config.json``.
-    :param metrics: Its ``metrics.json``: scores in percent, counts as means a question.
-    :param predictions: Its questions by id.
-    :param warnings: Warnings for the reader.
-    :param repetitions: Runs that differ in the seed alone, of which the values here are means; none for a single run.
-    """
-
-    folder: Path
-    name: str
+    folder: Path  # its folder; of repetitions that of the first
+    name: str  # a short name, unique in the report
     config: Mapping[str, Any]
-    metrics: Mapping[str, Any]
-    predictions: Mapping[str, Prediction]
+    metrics: Mapping[str, Any]  # its `metrics.json`: scores in percent, counts as means a question
+    predictions: Mapping[str, Prediction]  # its questions by id
     warnings: tuple[str, ...] = ()
+    # Runs that differ in the seed alone, of which the values here are means; none for a single run.
     repetitions: tuple[Run, ...] = ()
 
     @property

@@ -14,14 +14,10 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings that a table keeps fixed while methods and datasets vary.
+    """The settings that a table keeps fixed while methods and datasets vary."""
 
-    :param values: Each setting by name; None where the runs have none.
-    :param known: The parts that :attr:`text` leaves out.
-    """
-
-    values: tuple[tuple[str, Value], ...]
-    known: frozenset[str] = field(default=frozenset(), compare=False)
+    values: tuple[tuple[str, Value], ...]  # each setting by name; None where the runs have none
+    known: frozenset[str] = field(default=frozenset(), compare=False)  # the parts that `text` leaves out
 
     @classmethod
     def of(cls, run: Run) -> Setting:

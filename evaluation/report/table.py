@@ -12,51 +12,32 @@ from prefrag.evaluation.report.runs import Run
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table.
+    """One number of a table."""
 
-    :param text: The number in digits, or a dash.
-    :param interval: Its 95% interval in digits, where there is one.
-    :param best: Whether it is the best of its column in its setting.
-    """
-
-    text: str
-    interval: str = ""
-    best: bool = False
+    text: str  # the number in digits, or a dash
+    interval: str = ""  # its 95% interval in digits, where there is one
+    best: bool = False  # whether it is the best of its column in its setting
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table.
-
-    :param label: Its label.
-    :param cells: One cell per column; none for a heading of the lines below.
-    """
+    """One line of a table."""
 
     label: str
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[Cell, ...] = ()  # one cell per column; none for a heading of the lines below
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    :param id: Its anchor.
-    :param title: Its title.
-    :param note: A note for the reader.
-    :param groups: The upper headings, each with its number of columns.
-    :param columns: The lower headings.
-    :param rows: Its lines.
-    :param folded: Whether only the lines of the first heading are shown at once.
-    :param label: The heading of the labels.
-    """
+    """A table."""
 
     id: str
     title: str
     note: str
-    groups: tuple[tuple[str, int], ...]
-    columns: tuple[str, ...]
+    groups: tuple[tuple[str, int], ...]  # the upper headings, each with its number of columns
+    columns: tuple[str, ...]  # the lower headings
     rows: tuple[Row, ...]
-    folded: bool = False
+    folded: bool = False  # whether only the lines of the first heading are shown at once
     label: str = "Method"
 
     @property
@@ -80,25 +61,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Column:
-    """A column under one dataset.
-
-    :param measure: The measure that it shows.
-    :param value: Gives the value of a run; None where there is none.
-    :param ranked: Whether its best value is marked.
-    """
+    """A column under one dataset."""
 
     measure: Measure
-    value: Callable[[Run], float | None]
-    ranked: bool = True
+    value: Callable[[Run], float | None]  # gives the value of a run; None where there is none
+    ranked: bool = True  # whether its best value is marked
 
 
 @dataclass
 class Lines:
-    """Runs by line and dataset, in the order in which they were added.
+    """Runs by line and dataset, in the order in which they were added."""
 
-    :param lines: The label of each line and its run on each dataset.
-    """
-
+    # The label of each line and its run on each dataset.
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:

@@ -16,14 +16,7 @@ _FURTHER_UNREACHED = 5
 
 
 class Predictor:
-    """Run the pipeline under test on each question.
-
-    :param pipeline: The pipeline under test; None where no question is left.
-    :param retries: Further attempts at a question whose run breaks off.
-    :param deadline: Seconds that an attempt may take.
-    :param contents: Whether to keep the text of the documents.
-    :param simulated: Whether no language model takes part.
-    """
+    """Run the pipeline under test on each question."""
 
     def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
         self.pipeline = pipeline

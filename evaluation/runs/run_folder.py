@@ -22,10 +22,7 @@ FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", 
 
 
 class RunFolder:
-    """The folder of a run, which can be stopped at any moment and continued.
-
-    :param path: The folder; made when it is missing.
-    """
+    """The folder of a run, which can be stopped at any moment and continued."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -25,18 +25,12 @@ from prefrag.pipelines.asking import run_to_end
 
 @dataclass(frozen=True)
 class Run:
-    """The results of an evaluation.
+    """The results of an evaluation."""
 
-    :param predictions: One a question, in the order of the questions.
-    :param metrics: Scores in percent and counts as means a question, as in ``metrics.json``.
-    :param config: The settings, as in ``config.json``.
-    :param output: The folder, if there is one.
-    """
-
-    predictions: list[dict[str, Any]]
-    metrics: dict[str, Any]
-    config: dict[str, Any]
-    output: Path | None = None
+    predictions: list[dict[str, Any]]  # one a question, in the order of the questions
+    metrics: dict[str, Any]  # scores in percent and counts as means a question, as in `metrics.json`
+    config: dict[str, Any]  # the settings, as in `config.json`
+    output: Path | None = None  # the folder, if there is one
 
 
 def run(

@@ -11,12 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class ScoreBar:
-    """A progress bar with the scores so far.
-
-    :param bar: The bar of rich.
-    :param total: The number of questions.
-    :param done: The predictions of earlier calls.
-    """
+    """A progress bar with the scores so far."""
 
     def __init__(self, bar: Progress, total: int, done: Sequence[Mapping[str, Any]]):
         self._bar = bar

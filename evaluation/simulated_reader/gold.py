@@ -60,12 +60,7 @@ def read_numbered(text: str) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Passage:
-    """A gold passage.
-
-    :param id: Its id.
-    :param title: Its title.
-    :param text: Its text.
-    """
+    """A gold passage."""
 
     id: str
     title: str
@@ -85,32 +80,23 @@ class Passage:
 
 @dataclass(frozen=True)
 class Shown:
-    """The passages that a prompt shows.
+    """The passages that a prompt shows."""
 
-    :param gold: The mark of each shown gold passage by its id; an empty one in a summary and in the papers' prompts.
-    :param irrelevant: The number of other passages.
-    :param texts: The text of each shown gold passage by its id: all of it, or the snippet that was shown.
-    """
-
+    # The mark of each shown gold passage by its id; an empty one in a summary and in the papers' prompts.
     gold: Mapping[str, str]
-    irrelevant: int
+    irrelevant: int  # the number of other passages
+    # The text of each shown gold passage by its id: all of it, or the snippet that was shown.
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class GoldQuestion:
-    """A question with its gold passages, and the rules by which they count.
-
-    :param question: The question.
-    :param passages: Its gold passages that the corpus holds.
-    :param yes_no: How many of them a yes-or-no question needs.
-    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
-    """
+    """A question with its gold passages, and the rules by which they count."""
 
     question: Question
-    passages: tuple[Passage, ...]
-    yes_no: YesNo = "one"
-    web_sentences: int = 0
+    passages: tuple[Passage, ...]  # its gold passages that the corpus holds
+    yes_no: YesNo = "one"  # how many of them a yes-or-no question needs
+    web_sentences: int = 0  # the sentences of a passage that the web shows; 0 where it shows all
 
     @cached_property
     def _forms(self) -> tuple[Passage, ...]:

@@ -43,19 +43,7 @@ _WORD_LETTERS = 9
 class PolicySettings:
     """What the simulated reader does where a language model would decide.
 
-    :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the score or critique of one, is wrong.
-    :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
-    :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
-        them it stays right with the chance (1 - distraction) to the power of their number.
-    :param answer_error: The chance, 0 to 1, that it answers a question wrongly although it was shown enough.
-    :param memory: The chance, 0 to 1, that it knows the answer of a question without any passage.
-    :param source_choice: Which of several sources that a step may name a query goes to first: ``drawn`` at every step,
-        or the ``first`` or the ``last`` one offered.
-    :param yes_no: The gold passages that a yes-or-no question needs: ``one``, ``half`` of them (rounded up, at most
-        five), or ``all``.
-    :param queries: ``dataset`` searches with the sub-questions, facts or titles that the dataset has; ``alike`` with
-        queries of one kind, so that datasets can be compared.
-    :raises ValueError: For a number out of its range, or a choice that there is not.
+    What each setting means: docs/evaluation.md.
     """
 
     judge_error: float = 0.0
@@ -78,12 +66,9 @@ class PolicySettings:
 
 @dataclass(frozen=True)
 class Policy(PolicySettings):
-    """The policy of one run.
+    """The policy of one run."""
 
-    :param seed: Of all draws.
-    """
-
-    seed: int = 0
+    seed: int = 0  # of all draws
 
 
 def describe_policy(settings: Mapping[str, Any]) -> str:

@@ -31,43 +31,26 @@ _NEXT_SENTENCE = "Next sentence:"
 
 @dataclass(frozen=True)
 class Call:
-    """One call to the model.
+    """One call to the model."""
 
-    :param kind: The expected reply: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
-        ``review`` of an answer, a ``summary`` of passages, a ``question`` that stands alone, the decision about a
-        ``retrieval``, an answer from one passage with its ``critique``, the ``relevance`` of each passage, or the
-        ``keywords`` of the question.
-    :param question: The question, on one line.
-    :param text: The text of the prompt with the passages.
-    :param transcript: The text after the question.
-    :param new: The passages that a verdict judges.
-    :param answer: The answer that is reflected upon or reviewed.
-    :param form: The format of a step.
-    :param tools: The names of the actions.
-    :param searches: The searches so far, as (action, query).
-    :param most: The number of searches that the prompt allows; None where it gives none.
-    :param may_search: Whether a step may search.
-    :param may_answer: Whether a step may answer.
-    :param choices: The only queries that a step may use, where there is such a list.
-    :param evaluates: Whether an answer needs a label.
-    :param tags: The tags around thought, search and answer.
-    """
-
+    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` or a `review` of an answer,
+    # a `summary` of passages, a `question` that stands alone, the decision about a `retrieval`, an answer from one
+    # passage with its `critique`, the `relevance` of each passage, or the `keywords` of the question.
     kind: Kind
     question: str
-    text: str
-    transcript: str = ""
-    new: str = ""
-    answer: str = ""
-    form: Form = "text"
-    tools: tuple[str, ...] = ()
-    searches: tuple[tuple[str, str], ...] = ()
-    most: int | None = None
-    may_search: bool = False
-    may_answer: bool = True
-    choices: tuple[str, ...] = ()
-    evaluates: bool = False
-    tags: tuple[str, str, str] = ("think", "search", "answer")
+    text: str  # the text of the prompt with the passages
+    transcript: str = ""  # the text after the question
+    new: str = ""  # the passages that a verdict judges
+    answer: str = ""  # the answer that is reflected upon or reviewed
+    form: Form = "text"  # the format of a step
+    tools: tuple[str, ...] = ()  # the names of the actions
+    searches: tuple[tuple[str, str], ...] = ()  # the searches so far, as (action, query)
+    most: int | None = None  # the number of searches that the prompt allows; None where it gives none
+    may_search: bool = False  # whether a step may search
+    may_answer: bool = True  # whether a step may answer
+    choices: tuple[str, ...] = ()  # the only queries that a step may use, where there is such a list
+    evaluates: bool = False  # whether an answer needs a label
+    tags: tuple[str, str, str] = ("think", "search", "answer")  # the tags around thought, search and answer
 
 
 def read_call(

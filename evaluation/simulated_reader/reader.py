@@ -133,14 +133,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Reply as the gold passages allow.
-
-        :param messages: The conversation, as the components of the pipelines write it.
-        :param generation_kwargs: Parameters by their OpenAI names, which determine the expected reply.
-        :param tools: The tools that may be called.
-        :returns: ``replies``, one message; its ``meta`` has ``usage`` as estimated, ``model`` and ``simulated``.
-        :raises ValueError: When the prompt has an unknown question, or is of no pipeline.
-        """
+        """Reply as the gold passages allow."""
         if self.latency:
             time.sleep(self.latency)
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}

@@ -90,18 +90,12 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One evaluation.
+    """One evaluation."""
 
-    :param pipeline: The name of the pipeline or of a variant, or its YAML file.
-    :param dataset: The folder of the dataset.
-    :param questions: The file of questions there, without its ending.
-    :param experiment: The settings of the evaluation.
-    """
-
-    pipeline: str
+    pipeline: str  # the name of the pipeline or of a variant, or its YAML file
     dataset: Path
-    questions: str
-    experiment: Experiment
+    questions: str  # the file of questions there, without its ending
+    experiment: Experiment  # the settings of the evaluation
 
     @property
     def name(self) -> str:

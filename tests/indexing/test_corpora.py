@@ -1,6 +1,9 @@
-"""Bringing JSONL corpora into an index."""
+"""Bringing corpora into an index: JSONL, and JSON lists."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 from haystack import Document
@@ -9,10 +12,11 @@ from prefrag.components.document_stores.tantivy import analysis, schema
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.text import passage_record
-from prefrag.indexing import Progress, index
-from prefrag.indexing.passage_ids import PassageIds
+from prefrag.indexing import Progress, corpora, index, list_documents, prune
+from prefrag.indexing.corpora import PassageIds, contains_id, read_ids
+from prefrag.indexing.discovery import is_corpus
+from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport
 from prefrag.indexing.stores import PassageStore
-from prefrag.indexing.tally import MOST_NAMED_LINES
 from tests.indexing.samples import Make, line, stored, texts
 
 
@@ -179,3 +183,180 @@ class TestACorpus:
                 (4, "the id 'a' is that of an earlier line")
             ]
         assert (report.written, report.unchanged) == (0, 3)
+
+
+PASSAGES = [{"id": "x", "title": "Karl", "text": "A church."}, {"id": "y", "text": "A chapel.", "year": 1730}]
+
+
+def _list(passages: object = PASSAGES) -> str:
+    return json.dumps(passages, indent=1)
+
+
+class TestAListOfPassages:
+    def test_is_a_corpus(self, make: Make) -> None:
+        report = index([make("c.json", _list())])
+
+        assert texts() == ["A chapel.", "A church."]
+        assert stored()["y"].meta["year"] == 1730
+        assert (report.files, report.written) == (1, 2)
+        assert [entry.kind for entry in list_documents()] == ["corpus"]
+
+    def test_is_unchanged_until_an_entry_changes(self, make: Make) -> None:
+        index([make("c.json", _list())])
+
+        report = index([make("c.json", _list([{**PASSAGES[0], "text": "Another."}, PASSAGES[1]]))])
+
+        assert (report.written, report.unchanged) == (1, 1)
+        assert texts() == ["A chapel.", "Another."]
+
+    def test_is_pruned_of_entries_that_left_it(self, make: Make) -> None:
+        index([make("c.json", _list())])
+        make("c.json", _list(PASSAGES[:1]))
+
+        prune()
+
+        assert texts() == ["A church."]
+
+    def test_has_its_broken_entries_reported(self, make: Make) -> None:
+        report = index([make("c.json", _list([*PASSAGES, {"id": "z"}, {"id": "x", "text": "Twice."}]))])
+
+        assert [skipped.line for skipped in report.skipped] == [3, 4]
+
+    def test_that_is_broken_at_its_end_is_reported_once(self, make: Make) -> None:
+        [skipped] = index([make("c.json", _list()[:-1])]).skipped
+
+        assert "it is not JSON" in skipped.reason
+
+    def test_that_is_too_large_is_to_become_lines(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(corpora, "MOST_LIST_BYTES", 50)
+
+        [skipped] = index([make("c.json", _list())]).skipped
+
+        assert "make it a .jsonl file" in skipped.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": "x", "text": "An object."}',
+        '[{"name": "Ada"}]',
+        '[[{"id": "x", "text": "y"}]]',
+        '["id", "text"]',
+        "[" + "{" * 10 + '"a": "b"' + "}" * 10 + "]",
+    ],
+)
+def test_other_json_is_a_file(make: Make, text: str) -> None:
+    path = make("a.json", text)
+
+    assert not is_corpus(path)
+    index([path])
+    assert {passage.meta.get("kind") for passage in stored().values()} <= {"json"}
+
+
+def test_a_file_of_other_json_is_read_as_text(make: Make) -> None:
+    index([make("a.json", '{"name": "Ada", "born": 1815}')])
+
+    assert texts() == ["name: Ada; born: 1815"]
+
+
+def test_json_that_is_nested_too_deeply_is_no_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" + '{"a":' * 100_000)
+
+    assert not is_corpus(path)
+
+
+class TestTwoCorporaWithTheSameIds:
+    def test_keep_the_first_and_name_the_other(self, make: Make) -> None:
+        first = make("a.jsonl", line(1, "Alpha.") + line(2, "Beta."))
+        second = make("b.jsonl", line(1, "Gamma.") + line(3, "Delta."))
+
+        for written in (3, 0):
+            report = index([first, second])
+
+            assert texts() == ["Alpha.", "Beta.", "Delta."]
+            assert (report.written, report.replaced) == (written, 0)
+            [skipped] = report.skipped
+            assert (skipped.path, skipped.line) == (str(second), 1)
+            assert f"the id '1' is that of a passage of {first}" in skipped.reason
+
+    def test_with_the_same_content_lose_nothing(self, make: Make) -> None:
+        report = index([make("a.jsonl", line(1)), make("b.jsonl", line(1) + line(2))])
+
+        assert set(stored()) == {"1", "2"}
+        assert (report.written, report.unchanged, report.skipped) == (2, 1, [])
+
+    def test_pass_on_a_line_that_moved_from_one_to_the_other(self, make: Make) -> None:
+        index([make("a.jsonl", line(1, "Alpha.") + line(2))])
+
+        report = index([make("a.jsonl", line(2)), make("b.jsonl", line(1, "Alpha, put right."))], prune=True)
+
+        assert texts() == ["A square in Vienna.", "Alpha, put right."]
+        assert (report.replaced, report.deleted, report.skipped) == (1, 0, [])
+
+    def test_count_a_line_that_cannot_be_read_as_the_one_in_question(self, make: Make) -> None:
+        index([make("a.jsonl", line(1, "Alpha."))])
+
+        report = index([make("a.jsonl", line(1, "Alpha.")[:20]), make("b.jsonl", line(1, "Beta."))])
+
+        assert texts() == ["Alpha."]
+        assert len(report.skipped) == 2
+
+
+class TestSplitSources:
+    def test_two_indexes_hold_what_each_source_has(self, make: Make) -> None:
+        sources = {"l": "local", "w": "web", "b": "both"}
+        corpus = make("c.jsonl", "".join(line(key, source=source) for key, source in sources.items()))
+
+        report = index([corpus], split_sources=True)
+
+        assert (set(stored()), set(stored("default-web"))) == ({"l", "b"}, {"w", "b"})
+        assert report.written == 4
+        assert index([corpus], split_sources=True).written == 0
+
+    def test_a_passage_that_changed_sides_leaves_the_first(self, make: Make) -> None:
+        index([make("c.jsonl", line("a", source="local") + line("b", source="both"))], split_sources=True)
+
+        report = index([make("c.jsonl", line("a", source="web") + line("b", source="local"))], split_sources=True)
+
+        assert (set(stored()), set(stored("default-web"))) == ({"b"}, {"a"})
+        assert report.deleted == 2
+
+    def test_a_passage_of_another_corpus_with_the_same_id_stays(self, make: Make) -> None:
+        index([make("a.jsonl", line("x", "First.", source="local"))], split_sources=True)
+
+        index([make("b.jsonl", line("x", "Second.", source="web"))], split_sources=True)
+
+        assert (texts(), texts("default-web")) == (["First."], ["Second."])
+
+    def test_a_line_without_a_source_is_named(self, make: Make) -> None:
+        report = index([make("c.jsonl", line("a", source="both") + line("b"))], split_sources=True)
+
+        assert [skipped.line for skipped in report.skipped] == [2]
+
+
+@pytest.mark.parametrize("most_unsorted", [1, 2, 500_000])
+def test_an_id_is_new_once(monkeypatch: pytest.MonkeyPatch, most_unsorted: int) -> None:
+    monkeypatch.setattr(PassageIds, "_MOST_UNSORTED", most_unsorted)
+    ids = PassageIds()
+    assert [ids.add(each) for each in "abcabcd"] == [True, True, True, False, False, False, True]
+
+
+def test_those_of_a_corpus_are_known_again(make: Make) -> None:
+    ids = read_ids(str(make("c.jsonl", line("a") + line(7))))
+    assert ids is not None
+    assert [contains_id(ids, each) for each in ("a", "7", "b")] == [True, True, False]
+
+
+def test_those_of_an_empty_corpus_are_none(make: Make) -> None:
+    ids = read_ids(str(make("c.jsonl", "")))
+    assert ids is not None
+    assert not contains_id(ids, "a")
+
+
+def test_a_corpus_that_cannot_be_read_has_unknown_ids_and_is_reported_once(make: Make, tmp_path: Path) -> None:
+    report = IndexReport()
+    broken, missing = str(make("c.jsonl", line("a") + "[]")), str(tmp_path / "nowhere")
+    assert [read_ids(each, report) for each in (broken, broken, missing)] == [None, None, None]
+    assert [skipped.path for skipped in report.skipped] == [broken, missing]
+    assert "line 2: expected a JSON object" in report.skipped[0].reason

@@ -1,14 +1,19 @@
-"""Deleting passages."""
+"""Deleting passages, and taking out what has lost its origin."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from haystack import Document
 
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
-from prefrag.indexing import delete_documents, index, list_documents
-from tests.indexing.samples import Make, stored
+from prefrag.indexing import PrunePlan, delete_documents, index, list_documents, prune
+from tests.indexing.samples import Make, line, stored, texts
 
 
 class TestDelete:
@@ -50,3 +55,232 @@ class TestDelete:
         index([folder])
 
         assert stored() == before
+
+
+class TestFilesThatAreGone:
+    def test_are_told_and_stay_in_the_index(self, make: Make) -> None:
+        gone, corpus, stays = make("a.txt", "Gone."), make("sub/c.jsonl", line("x")), make("b.txt", "Stays.")
+        index([gone, corpus, stays])
+        gone.unlink()
+        corpus.unlink()
+        make("sub/d.txt", "New.")
+
+        report = index([stays.parent])
+
+        assert report.vanished == [str(gone), str(corpus)]
+        assert texts() == ["A square in Vienna.", "Gone.", "New.", "Stays."]
+
+    def test_are_told_only_of_the_folders_that_are_indexed(self, make: Make) -> None:
+        gone, other = make("a/a.txt"), make("b/b.txt")
+        index([gone, other])
+        gone.unlink()
+        make("a/c.txt")
+
+        assert index([other.parent]).vanished == []
+        assert index([other]).vanished == []
+        assert index([gone.parent]).vanished == [str(gone)]
+
+    def test_are_not_told_of_a_drive_that_is_not_mounted(self, make: Make) -> None:
+        drive, stays = make("drive/a.txt"), make("b.txt")
+        index([drive, stays])
+        drive.unlink()
+
+        assert index([stays.parent]).vanished == []
+
+    def test_are_not_told_after_they_are_pruned(self, make: Make) -> None:
+        gone, stays = make("a.txt"), make("b.txt")
+        index([gone, stays])
+        gone.unlink()
+
+        report = index([stays.parent], prune=True)
+
+        assert (report.vanished, report.pruned) == ([], [str(gone)])
+
+
+class TestPrune:
+    def test_takes_out_passages_of_files_that_are_gone(self, make: Make) -> None:
+        gone, stays = make("a.txt", "Gone."), make("b.txt", "Stays.")
+        index([gone, stays, make("c.jsonl", line("x"))])
+        gone.unlink()
+
+        report = prune()
+
+        assert texts() == ["A square in Vienna.", "Stays."]
+        assert (report.deleted, report.pruned) == (1, [str(gone)])
+
+    def test_takes_out_lines_that_left_their_corpus(self, make: Make) -> None:
+        index([make("c.jsonl", line("a") + line("b"))])
+        corpus = make("c.jsonl", line("b"))
+
+        report = index([corpus], prune=True)
+
+        assert set(stored()) == {"b"}
+        assert (report.deleted, report.pruned) == (1, [])
+
+    def test_takes_out_a_corpus_that_is_gone_from_both_indexes(self, make: Make) -> None:
+        corpus = make("c.jsonl", line("a", source="both"))
+        index([corpus], split_sources=True)
+        corpus.unlink()
+
+        index([make("b.txt", "Text.")], split_sources=True, prune=True)
+
+        assert (texts(), texts("default-web")) == (["Text."], [])
+
+    def test_spares_a_corpus_with_a_line_that_cannot_be_read(self, make: Make) -> None:
+        index([make("c.jsonl", line("a") + line("b"))])
+        make("c.jsonl", line("b") + line("a")[:20])
+
+        report = prune()
+
+        assert set(stored()) == {"a", "b"}
+        assert "line 2" in report.skipped[0].reason
+
+    def test_spares_files_that_only_cannot_be_reached(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = make("a.txt")
+        index([path])
+        look = os.stat
+
+        def denied(looked_at: Any, **options: Any) -> os.stat_result:
+            if looked_at == str(path):
+                raise PermissionError(13, "Permission denied")
+            return look(looked_at, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", denied)
+            assert prune().deleted == 0
+
+    def test_spares_everything_while_the_folder_of_all_files_is_not_there(self, make: Make, tmp_path: Path) -> None:
+        folder = make("sub/a.txt", "A file.").parent.parent
+        make("c.jsonl", line("x"))
+        index([folder])
+        drive = folder.rename(tmp_path / "drive")
+
+        report = prune()
+
+        assert texts() == ["A file.", "A square in Vienna."]
+        assert (report.deleted, report.pruned) == (0, [])
+        [skipped] = report.skipped
+        assert skipped.path == str(folder)
+        assert "not mounted" in skipped.reason
+
+        drive.rename(folder)
+        assert prune().skipped == []
+        folder.rename(drive)
+        assert delete_documents([str(folder)]).passages == 2
+
+    def test_takes_out_a_folder_that_is_gone_while_others_are_there(self, make: Make) -> None:
+        gone = make("sub/a.txt", "A file.")
+        index([gone, make("b.txt", "Stays.")])
+        gone.unlink()
+        gone.parent.rmdir()
+
+        assert prune().pruned == [str(gone)]
+
+    @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a hidden file", "empty folders"])
+    def test_spares_one_of_several_folders_whose_drive_is_not_mounted(
+        self, make: Make, tmp_path: Path, left: str
+    ) -> None:
+        folders = [make(f"{name}/deep/text.txt", f"In {name}.").parent.parent for name in ("a", "b", "c")]
+        index(folders)
+        folders[1].rename(tmp_path / "drive")
+        if left != "nothing":
+            folders[1].mkdir()
+        if left == "a hidden file":
+            make("b/.keep")
+        if left == "empty folders":
+            (folders[1] / "deep").mkdir()
+
+        report = prune()
+
+        assert texts() == ["In a.", "In b.", "In c."]
+        assert report.deleted == 0
+        [skipped] = report.skipped
+        assert skipped.path.startswith(str(folders[1]))
+        assert f"prefrag documents delete {skipped.path}{os.sep}" in skipped.reason
+        assert delete_documents([skipped.path + os.sep]).passages == 1
+
+    def test_spares_a_drive_that_is_mounted_in_a_folder_with_files_of_its_own(self, make: Make) -> None:
+        on_drive = make("drive/a.txt", "On the drive.")
+        index([make("b.txt", "Beside it.").parent])
+        on_drive.unlink()
+
+        assert prune().deleted == 0
+
+    def test_spares_a_single_file_that_was_alone_in_its_folder(self, make: Make) -> None:
+        alone = make("usb/a.txt", "On the drive.")
+        index([alone, make("own/b.txt", "Own.")])
+        alone.unlink()
+
+        assert prune().deleted == 0
+
+    def test_spares_a_corpus_that_came_up_empty(self, make: Make) -> None:
+        index([make("c.jsonl", line("a"))])
+        make("c.jsonl", "")
+
+        report = prune()
+
+        assert report.deleted == 0
+        assert "it is empty now" in report.skipped[0].reason
+
+    def test_of_one_folder_goes_on_beside_another_that_is_spared(self, make: Make) -> None:
+        gone = make("a/gone.txt", "Gone.")
+        away = make("b/away.txt", "Away.")
+        index([gone, away, make("a/stays.txt", "Stays.")])
+        gone.unlink()
+        away.unlink()
+
+        report = prune()
+
+        assert texts() == ["Away.", "Stays."]
+        assert [Path(skipped.path).name for skipped in report.skipped] == ["b"]
+
+    def test_reports_what_it_will_delete_before_it_does(self, make: Make) -> None:
+        gone = make("a.txt", "Gone.")
+        corpus = make("c.jsonl", line("x") + line("y"))
+        index([gone, corpus])
+        gone.unlink()
+        make("c.jsonl", line("x"))
+        plans: list[tuple[PrunePlan, int]] = []
+
+        report = prune(on_plan=lambda plan: plans.append((plan, len(texts()))))
+
+        assert plans == [(PrunePlan(gone={str(gone): 1}, shortened={str(corpus): 1}), 3)]
+        assert plans[0][0].passages == report.deleted == 2
+
+    def test_deletes_nothing_when_it_is_only_tried(self, make: Make) -> None:
+        gone, stays = make("a.txt", "Gone."), make("b.txt", "Stays.")
+        index([gone, stays])
+        gone.unlink()
+        plans: list[PrunePlan] = []
+
+        report = prune(on_plan=plans.append, dry_run=True)
+
+        assert [plan.gone for plan in plans] == [{str(gone): 1}]
+        assert (report.deleted, report.pruned) == (0, [])
+        assert texts() == ["Gone.", "Stays."]
+
+    def test_after_indexing_takes_out_nothing_of_other_folders(self, make: Make) -> None:
+        gone_there, gone_here = make("there/a.txt", "Gone there."), make("here/b.txt", "Gone here.")
+        index([gone_there, make("there/c.txt", "There."), gone_here, make("here/sub/d.txt", "Here.")])
+        gone_there.unlink()
+        gone_here.unlink()
+
+        report = index([gone_here.parent], prune=True)
+
+        assert texts() == ["Gone there.", "Here.", "There."]
+        assert report.pruned == [str(gone_here)]
+
+    def test_spares_what_indexing_did_not_bring(self) -> None:
+        TantivyDocumentStore(path=str(index_path("default"))).write_documents([Document(content="By hand.")])
+
+        prune()
+
+        assert texts() == ["By hand."]
+
+    def test_needs_an_index(self) -> None:
+        with pytest.raises(FileNotFoundError, match="prefrag index"):
+            prune("nothing")
+
+    def test_leaves_the_demo_alone(self) -> None:
+        with pytest.raises(ValueError, match="demo"):
+            prune("demo")

@@ -144,8 +144,8 @@ class TestExcel:
         from openpyxl import load_workbook
 
         book = load_workbook(io.BytesIO(make_xlsx({"Far": ROWS})))
-        book.active.cell(400_000, 16_384, "lost")
-        book.active.cell(400_001, 1, "near")
+        book.active.cell(100_000, 16_384, "lost")
+        book.active.cell(100_001, 1, "near")
         made = io.BytesIO()
         book.save(made)
         before = time.process_time()

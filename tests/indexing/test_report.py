@@ -6,8 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from prefrag.indexing.progress_bar import indexing_bar
-from prefrag.indexing.report import Progress, Skipped
+from prefrag.indexing.report import Progress, Skipped, indexing_bar
 
 
 def test_the_name_of_a_skipped_file_cannot_write_to_the_terminal():

@@ -128,11 +128,6 @@ class TestABodyThatIsNotJson:
         assert response.status_code == 422
         assert "nan, which is no number" in response.json()["error"]["message"]
 
-    def test_is_refused_as_too_large_before_all_of_it_is_read(self, served: Served):
-        response = served().post(RUN, content=(b" " * 100_000 for _ in range(20)))
-
-        assert response.status_code == 413
-
 
 class TestAValueThatJsonDoesNotHave:
     def test_is_refused_everywhere_in_a_question(self, client: httpx.Client):

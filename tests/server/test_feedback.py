@@ -324,7 +324,7 @@ def test_from_a_question_over_http_to_an_evaluation(
     assert prefrag("feedback", "export", questions).exit_code == 0
 
     script_pipeline(search("alpha"), answer("Beta [[1]]"))
-    options = ("--questions", questions, "--output", tmp_path / "run", "--prompts", "product")
+    options = ("--questions", questions, "--output", tmp_path / "run", "--set", "prompts=product")
     evaluated = prefrag("evaluate", "--pipeline", "prefrag", *options)
 
     assert evaluated.exit_code == 0, evaluated.output

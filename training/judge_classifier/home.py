@@ -34,11 +34,7 @@ _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Int
 
 @dataclass(frozen=True)
 class PassageQuestion:
-    """A question and the passage that answers it.
-
-    :param question: The question.
-    :param passage: The id of the passage.
-    """
+    """A question and the passage that answers it."""
 
     question: str
     passage: str
@@ -46,15 +42,10 @@ class PassageQuestion:
 
 @dataclass(frozen=True)
 class Article:
-    """A text that was cut into passages, with questions about it.
-
-    :param title: Its title.
-    :param passages: Its passages in the order of the file.
-    :param questions: Its questions.
-    """
+    """A text that was cut into passages, with questions about it."""
 
     title: str
-    passages: tuple[Document, ...]
+    passages: tuple[Document, ...]  # its passages in the order of the file
     questions: tuple[PassageQuestion, ...]
 
 

@@ -10,7 +10,7 @@ from prefrag.components.text.term_statistics import TermStatistics, analyze_text
 class RememberedTerms:
     """A cache of the term statistics of a store, which analyses each text and counts each word once.
 
-    :param statistics: The store, which must not be written to in the meantime.
+    Nothing may be written to the store in the meantime.
     """
 
     def __init__(self, statistics: TermStatistics):

@@ -30,26 +30,16 @@ _SHARES = {"local": 2, "web": 1, "both": 1}
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A search of the preferred source, and whether its result was worth keeping.
-
-    :param question_id: The question of the run.
-    :param question: Its text.
-    :param step: The number of earlier searches.
-    :param query: The query.
-    :param found: The passages that it found, best first.
-    :param observed: The passages that had been shown.
-    :param features: The :func:`switch_features` of each passage found.
-    :param needed: Whether each of these passages is needed.
-    """
+    """A search of the preferred source, and whether its result was worth keeping."""
 
     question_id: str
     question: str
-    step: int
+    step: int  # the number of earlier searches
     query: str
-    found: tuple[Document, ...]
-    observed: tuple[Document, ...]
-    features: tuple[dict[str, float], ...]
-    needed: tuple[bool, ...]
+    found: tuple[Document, ...]  # the passages that it found, best first
+    observed: tuple[Document, ...]  # the passages that had been shown
+    features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
+    needed: tuple[bool, ...]  # whether each of these passages is needed
 
     @property
     def keep(self) -> bool:
@@ -59,14 +49,10 @@ class JudgedStep:
 
 @dataclass(frozen=True)
 class TwoSources:
-    """The indexes of the two sources of a corpus.
+    """The indexes of the two sources of a corpus."""
 
-    :param local: The index of the preferred source.
-    :param web: The index of the source to which the judge switches.
-    """
-
-    local: TantivyDocumentStore
-    web: TantivyDocumentStore
+    local: TantivyDocumentStore  # the index of the preferred source
+    web: TantivyDocumentStore  # the index of the source to which the judge switches
 
     def swap(self) -> TwoSources:
         """Return the sources with the web as the preferred one."""

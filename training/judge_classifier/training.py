@@ -17,12 +17,12 @@ from typing import Any
 from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, as_row
 from prefrag.components.judge.tree_judge import COST_OF_LEAVING, find_unknown, keep_probability, least_probability
 from prefrag.components.trees import RANGES, BoostedTrees
+from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
-from prefrag.training.judge_classifier.card import write_card
 from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
-from prefrag.training.judge_classifier.results import HeldBack, JudgeTraining
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
+from prefrag.training.results import Training
 from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions of the four shared datasets.
@@ -49,17 +49,22 @@ _MOST_DIVISIONS = 4
 
 
 @dataclass(frozen=True)
-class TrainingStep:
-    """A step and its use.
+class HeldBack:
+    """The verdicts of trees on held-back questions of a dataset."""
 
-    :param dataset: The name of its dataset.
-    :param step: The step.
-    :param measures: Whether it is of a run as it would be served and may be measured on; others are only trained on.
-    """
+    dataset: str
+    steps: int
+    classifier: float  # the share of steps, 0 to 1, that the trees decide correctly
+    left: float  # the share, 0 to 1, of the steps with a needed passage that the trees leave
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A step and its use."""
 
     dataset: str
     step: JudgedStep
-    measures: bool
+    measures: bool  # whether it is of a run as it would be served and may be measured on; others are only trained on
 
 
 def train_judge(
@@ -68,23 +73,11 @@ def train_judge(
     seed: int = 7,
     home: Path | None = None,
     on_progress: Callable[[str], None] | None = None,
-) -> JudgeTraining:
+) -> Training[HeldBack]:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
     A training that was interrupted goes on from the last dataset that it had run; until it ends, a folder beside the
     output keeps the steps.
-
-    :param datasets: The datasets to train on, each with its own corpus.
-    :param output: The file to write, JSON; an existing one is replaced at the end of the training. Its card stands
-        beside it, as ``.card.md``.
-    :param seed: The seed of all draws.
-    :param home: Questions over single passages, for runs over files that were cut into many passages; see
-        :func:`read_articles`.
-    :param on_progress: Called with a description of the current work.
-    :returns: The results.
-    :raises FileNotFoundError: When a file, or the folder of the output, is absent.
-    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
-        passages are absent, or all steps have the same verdict.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
@@ -119,8 +112,16 @@ def train_judge(
     )
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
-    result = JudgeTraining(training.output, questions, len(steps), measured, training.seconds)
-    write_card(result, seed)
+    result = Training(training.output, questions, len(steps), measured, training.seconds)
+    write_card(
+        result.output,
+        "Trees of `prefrag train judge`",
+        f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
+        table(
+            ["held-back questions, not seen by what judges them", "steps", "right verdicts", "needed, but left"],
+            ((one.dataset, one.steps, f"{one.classifier:.1%}", f"{one.left:.1%}") for one in measured),
+        ),
+    )
     shutil.rmtree(work)
     return result
 

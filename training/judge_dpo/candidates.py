@@ -15,60 +15,39 @@ GRID = tuple(product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9)))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reply of the small model.
+    """A reply of the small model."""
 
-    :param temperature: The temperature with which it was sampled.
-    :param top_p: The top-p with which it was sampled.
-    :param seed: The seed that was sent.
-    :param text: The reply, without thinking.
-    :param status: Its verdict; None where it was cut off or cannot be read.
-    :param analysis: Its analysis.
-    """
-
-    temperature: float
-    top_p: float
-    seed: int
-    text: str
-    status: bool | None
+    temperature: float  # the temperature with which it was sampled
+    top_p: float  # the top-p with which it was sampled
+    seed: int  # the seed that was sent
+    text: str  # the reply, without thinking
+    status: bool | None  # its verdict; None where it was cut off or cannot be read
     analysis: str = ""
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The verdict to which candidates are compared.
-
-    :param status: The verdict.
-    :param references: The texts to which the preferred analysis comes closest: the stronger model's own analysis, or
-        the gold sentences.
-    """
+    """The verdict to which candidates are compared."""
 
     status: bool
+    # The texts to which the preferred analysis comes closest: the stronger model's own analysis, or the gold
+    # sentences.
     references: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A judged step of a run and what was sampled there.
+    """A judged step of a run and what was sampled there."""
 
-    :param step: The number of the step, counted from 1; the first is not judged.
-    :param prompt: The messages that were sent, as roles and contents.
-    :param candidates: The replies to them, one a point of the grid.
-    :param gold: The gold verdict; None where the stronger model gave none that can be read.
-    :param chosen: The place of the preferred candidate; None where no candidate has the gold verdict.
-    :param chosen_by: ``only`` where all with the gold verdict say the same, ``model``, or ``nearness`` of words.
-    :param rejected: The place of a candidate with the other verdict; None where there is none.
-    :param by_passages: The verdict by the gold passages, where they are known.
-    :param chat_template_kwargs: What the server gives to the chat template, beside the messages.
-    """
-
-    step: int
-    prompt: Sequence[Mapping[str, str]]
-    candidates: Sequence[Candidate]
-    gold: Gold | None
-    chosen: int | None = None
-    chosen_by: str = ""
-    rejected: int | None = None
-    by_passages: bool | None = None
+    step: int  # the number of the step, counted from 1; the first is not judged
+    prompt: Sequence[Mapping[str, str]]  # the messages that were sent, as roles and contents
+    candidates: Sequence[Candidate]  # the replies to them, one a point of the grid
+    gold: Gold | None  # the gold verdict; None where the stronger model gave none that can be read
+    chosen: int | None = None  # the place of the preferred candidate; None where no candidate has the gold verdict
+    chosen_by: str = ""  # `only` where all with the gold verdict say the same, `model`, or `nearness` of words
+    rejected: int | None = None  # the place of a candidate with the other verdict; None where there is none
+    by_passages: bool | None = None  # the verdict by the gold passages, where they are known
+    # What the server gives to the chat template, beside the messages.
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -45,38 +45,23 @@ _FURTHER_FAILED = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """How pairs are collected; the defaults are those of appendix C of PrefRAG.
-
-    :param pipeline: The pipeline that runs.
-    :param labels: ``model`` for gold verdicts of a stronger model, ``gold`` for those of the gold passages.
-    :param llm: The model of the runs, see :class:`Experiment`.
-    :param model: The model of that server.
-    :param prompts: ``product`` for the prompts that users get, ``paper`` for those of the papers.
-    :param top_k: The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
-    :param limit: The most questions, drawn from all.
-    :param most_true: The most pairs whose gold verdict is True.
-    :param most_false: The most pairs whose gold verdict is False.
-    :param canonical: Whether to write a missing reply from a template.
-    :param held_out: The share of the questions, 0 to 1, whose steps are held out.
-    :param held_out_steps: The most held-out steps.
-    :param deadline: Seconds that the run of a question may take.
-    :param seed: The seed of all draws.
-    """
+    """How pairs are collected; the defaults are those of appendix C of PrefRAG."""
 
     pipeline: str = "prefrag"
-    labels: str = "model"
-    llm: str | None = None
+    labels: str = "model"  # `model` for gold verdicts of a stronger model, `gold` for those of the gold passages
+    llm: str | None = None  # the model of the runs, see `Experiment`
     model: str | None = None
-    prompts: str = "product"
+    prompts: str = "product"  # `product` for the prompts that users get, `paper` for those of the papers
+    # The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
     top_k: tuple[int, int] | None = None
-    limit: int | None = 15_000
-    most_true: int = 3_000
-    most_false: int = 1_000
-    canonical: bool = False
-    held_out: float = 0.05
+    limit: int | None = 15_000  # the most questions, drawn from all
+    most_true: int = 3_000  # the most pairs whose gold verdict is True
+    most_false: int = 1_000  # the most pairs whose gold verdict is False
+    canonical: bool = False  # whether to write a missing reply from a template
+    held_out: float = 0.05  # the share of the questions, 0 to 1, whose steps are held out
     held_out_steps: int = 400
-    deadline: float = 600.0
-    seed: int = 7
+    deadline: float = 600.0  # seconds that the run of a question may take
+    seed: int = 7  # the seed of all draws
 
     def __post_init__(self) -> None:
         if self.labels not in ("model", "gold"):

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,56 +16,41 @@ from datasets import Dataset
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer
 
+from prefrag.training.card import table, write_card
 from prefrag.training.judge_dpo.base_model import check_weights, load_model, load_tokenizer
-from prefrag.training.judge_dpo.card import write_card
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
+_PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 # The paper's, for all weights; a LoRA's own weights begin at zero and need larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How the model is trained; the defaults are those of section 3.5 of PrefRAG.
+    """How the model is trained; the defaults are those of section 3.5 of PrefRAG."""
 
-    :param model: A folder, a name of the Hugging Face hub, or a GGUF file.
-    :param lora: Whether to train a LoRA in place of all weights.
-    :param lora_rank: The rank of the LoRA; its alpha is twice that.
-    :param learning_rate: The learning rate; None for 5e-7, and for 5e-6 with a LoRA.
-    :param beta: How far the model may go from where it began.
-    :param batch: Pairs a step, on all devices together.
-    :param per_device: Pairs that a device holds at a time.
-    :param epochs: How often each pair is seen.
-    :param max_steps: The most steps; None for all.
-    :param max_length: The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
-    :param weights: The type of the weights, ``float32`` or ``bfloat16``; the computation is in bfloat16 either way.
-    :param precompute_reference: Whether to compute the log probabilities of the reference first, so that it does not
-        stay in memory.
-    :param save_steps: Steps between two checkpoints.
-    :param log_steps: Steps between two lines of the log.
-    :param reply_tokens: The most tokens of a verdict when the held-out steps are measured; 0 writes none.
-    :param seed: The seed.
-    """
-
-    model: str
-    lora: bool = False
-    lora_rank: int = 16
-    learning_rate: float | None = None
-    beta: float = 0.1
-    batch: int = 8
-    per_device: int = 1
-    epochs: float = 1.0
-    max_steps: int | None = None
+    model: str  # A folder, a name of the Hugging Face hub, or a GGUF file
+    lora: bool = False  # whether to train a LoRA in place of all weights
+    lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
+    learning_rate: float | None = None  # the learning rate; None for 5e-7, and for 5e-6 with a LoRA
+    beta: float = 0.1  # how far the model may go from where it began
+    batch: int = 8  # pairs a step, on all devices together
+    per_device: int = 1  # pairs that a device holds at a time
+    epochs: float = 1.0  # how often each pair is seen
+    max_steps: int | None = None  # the most steps; None for all
+    # The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
     max_length: int | None = None
+    # The type of the weights, `float32` or `bfloat16`; the computation is in bfloat16 either way.
     weights: str = "float32"
+    # Whether to compute the log probabilities of the reference first, so that it does not stay in memory.
     precompute_reference: bool = False
-    save_steps: int = 100
-    log_steps: int = 10
-    reply_tokens: int = 512
+    save_steps: int = 100  # steps between two checkpoints
+    log_steps: int = 10  # steps between two lines of the log
+    reply_tokens: int = 512  # the most tokens of a verdict when the held-out steps are measured; 0 writes none
     seed: int = 7
 
     @property
@@ -122,8 +108,41 @@ def fit(
         if settings.lora:
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
-        write_card(output, facts)
+        facts["versions"] = {name: found for name in _PACKAGES if (found := _find_version(name))}
+        _write_card(output, facts)
     return facts
+
+
+def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+    kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
+    head = ["held-out steps, half True", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
+    write_card(
+        folder,
+        "A judge of `prefrag train judge-dpo fit`",
+        f"From {facts['model']}, {kind}: {facts['pairs']} pairs ({facts['canonical']} with a reply from a template), "
+        f"{facts['steps']} steps of {facts['batch']}, learning rate {facts['learning_rate']:g}, "
+        f"beta {facts['beta']:g}, {facts['epochs']:g} epochs, seed {facts['seed']}, loss {facts['loss']}, "
+        f"{facts['seconds']} s on {facts['devices']} device(s).\n"
+        f"The replies were sampled from {facts['sampled_from']}; gold verdicts by {facts['gold']}.",
+        table(head, (_row(name, facts[name]) for name in ("before", "after"))),
+        "Versions: " + ", ".join(f"{name} {found}" for name, found in facts["versions"].items()) + ".",
+        facts=facts,
+    )
+
+
+def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
+    if measured is None:
+        return [name, "not measured", *[""] * 5]
+    columns = ("accuracy", "says_true", "unreadable", "likelihood_accuracy", "likelihood_auc")
+    shares = [measured.get(column) for column in columns]
+    return [name, measured["steps"], *("not measured" if one is None else f"{one:.3f}" for one in shares)]
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:

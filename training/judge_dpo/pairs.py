@@ -19,38 +19,24 @@ _TEMPLATE = {
 
 @dataclass(frozen=True)
 class SampledStep:
-    """A judged step and the run that it is of.
-
-    :param dataset: The name of the dataset.
-    :param question_id: The question's id in it.
-    :param question: The question.
-    :param top_k: Documents a retrieval.
-    :param judged: What was sampled.
-    """
+    """A judged step and the run that it is of."""
 
     dataset: str
     question_id: str
     question: str
-    top_k: int
+    top_k: int  # documents a retrieval
     judged: JudgedStep
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A step with both replies.
-
-    :param sampled: The step.
-    :param chosen: The reply with the gold verdict.
-    :param rejected: The reply with the other.
-    :param status: The gold verdict.
-    :param canonical: ``chosen`` or ``rejected`` where that reply is written from a template; else None.
-    """
+    """A step with both replies."""
 
     sampled: SampledStep
-    chosen: str
-    rejected: str
-    status: bool
-    canonical: str | None = None
+    chosen: str  # the reply with the gold verdict
+    rejected: str  # the reply with the other
+    status: bool  # the gold verdict
+    canonical: str | None = None  # `chosen` or `rejected` where that reply is written from a template; else None
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Write the pair as a line of the dataset."""

@@ -13,36 +13,21 @@ from prefrag.training.judge_dpo.pairs import Pair, SampledStep
 
 @dataclass(frozen=True)
 class Collected:
-    """What a collection holds.
-
-    :param questions: The questions that ran.
-    :param failed: Those whose run broke off, which a further call tries again.
-    :param repeated_questions: Questions left out because another has the same text.
-    :param steps: The judged steps, each once.
-    :param repeated_steps: Steps left out because another has the same prompt.
-    :param dropped: The number of steps without a pair, by the reason.
-    :param pairs: The steps with a pair, before they are balanced.
-    :param kept: The pairs of the dataset.
-    :param held_out: The held-out steps, balanced.
-    """
+    """What a collection holds."""
 
     questions: int
-    failed: int
-    repeated_questions: int
-    steps: Sequence[SampledStep]
-    repeated_steps: int
-    dropped: Mapping[str, int]
-    pairs: Sequence[Pair]
-    kept: Sequence[Pair]
-    held_out: Sequence[SampledStep]
+    failed: int  # those whose run broke off, which a further call tries again
+    repeated_questions: int  # questions left out because another has the same text
+    steps: Sequence[SampledStep]  # the judged steps, each once
+    repeated_steps: int  # steps left out because another has the same prompt
+    dropped: Mapping[str, int]  # the number of steps without a pair, by the reason
+    pairs: Sequence[Pair]  # the steps with a pair, before they are balanced
+    kept: Sequence[Pair]  # the pairs of the dataset
+    held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
 def write_report(collected: Collected) -> dict[str, Any]:
-    """Count what a collection holds.
-
-    :param collected: The collection.
-    :returns: The counts, and agreements from 0 to 1, None where there is nothing to compare.
-    """
+    """Count what a collection holds."""
     labelled = [one for one in collected.steps if one.judged.gold is not None]
     by_passages = [
         one.judged.by_passages == one.judged.gold.status

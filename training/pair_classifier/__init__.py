@@ -1,6 +1,6 @@
 """Train DR-RAG's pair classifier as boosted trees."""
 
 from prefrag.training.pair_classifier.pool import Pool, pools
-from prefrag.training.pair_classifier.trees import PairTraining, Recall, fit, recall, shares_found, train_pairs
+from prefrag.training.pair_classifier.trees import Recall, fit, recall, shares_found, train_pairs
 
-__all__ = ["PairTraining", "Pool", "Recall", "fit", "pools", "recall", "shares_found", "train_pairs"]
+__all__ = ["Pool", "Recall", "fit", "pools", "recall", "shares_found", "train_pairs"]

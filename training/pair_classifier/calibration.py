@@ -14,22 +14,15 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Quality:
-    """What a threshold gives on pairs.
-
-    :param pairs: The number of pairs.
-    :param prior: The share of positive pairs among them, 0 to 1.
-    :param accuracy: The share of right verdicts.
-    :param precision: The share of needed pairs among those with a positive verdict; 0 without any.
-    :param recall: The share of needed pairs with a positive verdict; 0 without any.
-    :param calibration_error: The mean distance between the score and the share of positive pairs, over ten parts of the
-        scale, each by its number of pairs.
-    """
+    """What a threshold gives on pairs."""
 
     pairs: int
-    prior: float
-    accuracy: float
-    precision: float
-    recall: float
+    prior: float  # the share of positive pairs among them, 0 to 1
+    accuracy: float  # the share of right verdicts
+    precision: float  # the share of needed pairs among those with a positive verdict; 0 without any
+    recall: float  # the share of needed pairs with a positive verdict; 0 without any
+    # The mean distance between the score and the share of positive pairs, over ten parts of the scale, each by its
+    # number of pairs.
     calibration_error: float
 
 

@@ -28,34 +28,22 @@ Negatives = Literal["mixed", "hard"]
 
 @dataclass(frozen=True)
 class PairExample:
-    """A question and two documents, the one of the first stage first.
+    """A question and two documents, the one of the first stage first."""
 
-    :param dataset: The name of the question's dataset.
-    :param question: The question.
-    :param first: The text of the first document, with its title.
-    :param second: The text of the second document.
-    :param needed: How many of the two are needed; with 2 the pair is positive.
-    """
-
-    dataset: str
+    dataset: str  # the name of the question's dataset
     question: str
-    first: str
-    second: str
-    needed: int
+    first: str  # the text of the first document, with its title
+    second: str  # the text of the second document
+    needed: int  # how many of the two are needed; with 2 the pair is positive
 
 
 @dataclass(frozen=True)
 class DatasetPairs:
-    """The pairs of one dataset.
+    """The pairs of one dataset."""
 
-    :param learnt: The pairs to learn from, one positive to one negative.
-    :param held_back: Pairs of held-back questions, drawn in the same way.
-    :param served: All pairs that the classifier would be given for the held-back questions.
-    """
-
-    learnt: list[PairExample]
-    held_back: list[PairExample]
-    served: list[PairExample]
+    learnt: list[PairExample]  # the pairs to learn from, one positive to one negative
+    held_back: list[PairExample]  # pairs of held-back questions, drawn in the same way
+    served: list[PairExample]  # all pairs that the classifier would be given for the held-back questions
 
 
 def dataset_pairs(

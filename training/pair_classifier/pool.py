@@ -29,32 +29,18 @@ _SOURCE = "local"
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of one question.
+    """The candidates of one question."""
 
-    :param dataset: The name of the question's dataset.
-    :param question: The question.
-    :param gold: The ids of its gold passages.
-    :param documents: The documents of the first stage, best first.
-    :param pairs: The pairs that the classifier scores.
-    :param features: Their features, one row per pair; see :func:`pair_features`.
-    """
-
-    dataset: str
+    dataset: str  # the name of the question's dataset
     question: str
-    gold: frozenset[str]
-    documents: tuple[Document, ...]
-    pairs: tuple[Pair, ...]
-    features: Any
+    gold: frozenset[str]  # the ids of its gold passages
+    documents: tuple[Document, ...]  # the documents of the first stage, best first
+    pairs: tuple[Pair, ...]  # the pairs that the classifier scores
+    features: Any  # their features, one row per pair; see `pair_features`
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:
-    """Retrieve the candidates of questions as ``dr_rag_linked`` does.
-
-    :param dataset: The name of their dataset.
-    :param questions: The questions, with gold passages.
-    :param store: The index of their corpus.
-    :returns: One pool per question.
-    """
+    """Retrieve the candidates of questions as ``dr_rag_linked`` does."""
     start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]

@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from prefrag.components.pair_classifier.transformer_pair_scorer import encode_pairs, fewest_tokens
 from prefrag.evaluation.simulated_reader.gold import fold_words
+from prefrag.training.card import table, write_card
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.calibration import Quality, choose_threshold, measure, plot_calibration
 from prefrag.training.pair_classifier.examples import (
@@ -29,7 +30,6 @@ from prefrag.training.pair_classifier.examples import (
     dataset_pairs,
 )
 from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
-from prefrag.training.pair_classifier.transformer_card import write_pair_card
 from prefrag.training.phase import Phase, train_phase
 
 # The pretrained models of the paper (table 6), and a small one that installs from a package.
@@ -51,49 +51,32 @@ _CHECKED = 16
 
 @dataclass(frozen=True)
 class TransformerSettings:
-    """How a transformer is trained.
+    """How a transformer is trained."""
 
-    :param base: ``bigbird``, ``bigbird-large``, ``longformer``, ``minilm``, or the folder or hub name of another
-        pretrained encoder.
-    :param negatives: See :func:`draw_pairs`.
-    :param most: The most pairs of a dataset.
-    :param epochs: How often each pair is seen.
-    :param rate: The highest learning rate; the paper gives none.
-    :param minutes: The most minutes.
-    :param batch_tokens: About how many tokens a step has.
-    :param document_tokens: The most tokens of a document; None reads whole documents, as far as the model can.
-    :param seed: The seed of all draws.
-    """
-
+    # `bigbird`, `bigbird-large`, `longformer`, `minilm`, or the folder or hub name of another pretrained encoder.
     base: str = "bigbird"
-    negatives: Negatives = "mixed"
-    most: int = 2300
-    epochs: float = 3.0
-    rate: float = 2e-5
+    negatives: Negatives = "mixed"  # see `draw_pairs`
+    most: int = 2300  # the most pairs of a dataset
+    epochs: float = 3.0  # how often each pair is seen
+    rate: float = 2e-5  # the highest learning rate; the paper gives none
     minutes: float = 600
-    batch_tokens: int = 6400
+    batch_tokens: int = 6400  # about how many tokens a step has
+    # The most tokens of a document; None reads whole documents, as far as the model can.
     document_tokens: int | None = None
-    seed: int = 7
+    seed: int = 7  # the seed of all draws
 
 
 @dataclass(frozen=True)
 class TransformerTraining:
-    """The results of a training.
+    """The results of a training."""
 
-    :param output: The folder of the model.
-    :param counts: For each dataset the numbers of pairs to learn from, by how many of both documents are needed.
-    :param threshold: The score from which a pair is positive.
-    :param held_back: What the threshold gives on held-back pairs, one positive to one negative.
-    :param served: The same on the candidates of held-back questions as they are served, with few positive ones.
-    :param seconds: The duration of all of it.
-    """
-
-    output: Path
+    output: Path  # the folder of the model
+    # For each dataset the numbers of pairs to learn from, by how many of both documents are needed.
     counts: dict[str, dict[str, int]]
-    threshold: float
-    held_back: Quality
-    served: Quality
-    seconds: float
+    threshold: float  # the score from which a pair is positive
+    held_back: Quality  # what the threshold gives on held-back pairs, one positive to one negative
+    served: Quality  # the same on the candidates of held-back questions as they are served, with few positive ones
+    seconds: float  # the duration of all of it
 
 
 def train_transformer(
@@ -136,7 +119,7 @@ def train_transformer(
     difference = largest_difference(output, held_back[:_CHECKED], settings.document_tokens)
     counts = {name: count_kinds(each.learnt) for name, each in pairs.items()}
     result = TransformerTraining(output, counts, threshold, quality, served_quality, time.monotonic() - started)
-    write_pair_card(
+    _write_card(
         output,
         {
             **asdict(settings),
@@ -158,14 +141,34 @@ def train_transformer(
     return result
 
 
-class Classifier:
-    """A transformer under training, with its tokenizer.
+def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+    cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
+    measured = (("drawn, as learnt", facts["held_back"]), ("candidates, as served", facts["served"]))
+    write_card(
+        folder,
+        "A pair classifier of `prefrag train pairs --engine transformer`",
+        f"Base {facts['base']}, seed {facts['seed']}, {facts['steps']} steps, {facts['seconds']} s on "
+        f"{facts['device']}, attention {facts['attention']}, negatives {facts['negatives']}, documents {cut}.",
+        table(
+            ["pairs to learn from", "both needed", "one", "none"],
+            ((name, one["both"], one["one"], one["none"]) for name, one in facts["counts"].items()),
+        ),
+        f"A pair is positive from {facts['threshold']:.3f} on, chosen on held-back training questions:",
+        table(
+            ["held-back questions", "pairs", "positive", "accuracy", "precision", "recall", "calibration error"],
+            (
+                (label, one["pairs"], *(f"{one[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")),
+                 f"{one['calibration_error']:.3f}")
+                for label, one in measured
+            ),
+        ),
+        f"`model.onnx` gives the same scores within {facts['onnx_difference']:.1e}.",
+        facts=facts,
+    )  # fmt: skip
 
-    :param model: A classifier of sequences with two labels.
-    :param tokenizer: Its tokenizer.
-    :param document_tokens: The most tokens of a document.
-    :param device: Where it runs.
-    """
+
+class Classifier:
+    """A transformer under training, with its tokenizer."""
 
     def __init__(self, model: Any, tokenizer: Any, document_tokens: int | None, device: torch.device):
         self.model = model.to(device)

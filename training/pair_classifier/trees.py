@@ -21,6 +21,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.pair_label import label_pairs
 from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
+from prefrag.training.results import Training
 from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out
 
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
@@ -52,38 +53,13 @@ _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 
 @dataclass(frozen=True)
 class Recall:
-    """The share of gold passages among the first five or six, for questions that the trees have not seen.
-
-    :param dataset: The name of the dataset.
-    :param questions: The number of measured questions.
-    :param before: The mean share, 0 to 1, among the passages that the question itself retrieves.
-    :param after: The mean share, 0 to 1, among the passages that the trees select.
-    :param documents: The mean number of passages that the trees select.
-    """
+    """The share of gold passages among the first five or six, for questions that the trees have not seen."""
 
     dataset: str
-    questions: int
-    before: float
-    after: float
-    documents: float
-
-
-@dataclass(frozen=True)
-class PairTraining:
-    """The results of a training.
-
-    :param output: The file of the trees, which were then trained on all questions.
-    :param questions: The number of questions.
-    :param pairs: The number of their pairs.
-    :param held_back: The earlier measurement on held-back questions, one per dataset.
-    :param seconds: The duration of all of it.
-    """
-
-    output: Path
-    questions: int
-    pairs: int
-    held_back: tuple[Recall, ...]
-    seconds: float
+    questions: int  # the number of measured questions
+    before: float  # the mean share, 0 to 1, among the passages that the question itself retrieves
+    after: float  # the mean share, 0 to 1, among the passages that the trees select
+    documents: float  # the mean number of passages that the trees select
 
 
 def train_pairs(
@@ -92,19 +68,8 @@ def train_pairs(
     label: Label = "passage",
     seed: int = 7,
     on_progress: Callable[[str], None] | None = None,
-) -> PairTraining:
-    """Train the trees; the same files and seed give the same trees.
-
-    :param datasets: The datasets to train on, each with its own index.
-    :param output: The file to write, JSON; an existing one is replaced at the end of the training.
-    :param label: What to learn; see :func:`fit`.
-    :param seed: The seed of all draws.
-    :param on_progress: Called with a description of the current work.
-    :returns: The results.
-    :raises FileNotFoundError: When a file, or the folder of the output, is absent.
-    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
-        passages are absent, or no pair or every pair consists of two of them.
-    """
+) -> Training[Recall]:
+    """Train the trees; the same files and seed give the same trees."""
     training = TreeTraining(datasets, output, on_progress)
     gathered: list[Pool] = []
     for dataset in datasets:
@@ -115,7 +80,7 @@ def train_pairs(
     training.report("Training on all questions")
     training.keep(fit(gathered, seed, label))
     pairs = sum(len(pool.pairs) for pool in gathered)
-    return PairTraining(training.output, len(gathered), pairs, held_back, training.seconds)
+    return Training(training.output, len(gathered), pairs, held_back, training.seconds)
 
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
@@ -137,14 +102,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
 
 
 def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
-    """Measure trees on questions: those of passages as ``fill`` ranks, those of pairs as ``cfs`` selects.
-
-    :param gathered: The candidates of the questions.
-    :param booster: The trees.
-    :param label: What they have learnt.
-    :returns: The mean share, 0 to 1, of the gold passages among the first that the question itself retrieves, and
-        among those that the trees select; and the mean number of the selected.
-    """
+    """Measure trees on questions: those of passages as ``fill`` ranks, those of pairs as ``cfs`` selects."""
     if label == "passage":
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)

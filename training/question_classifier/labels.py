@@ -25,18 +25,12 @@ MOST_OF_READING = 400
 
 @dataclass(frozen=True)
 class LabelledQuestion:
-    """A question and its class.
-
-    :param dataset: The name of its dataset.
-    :param question: Its text.
-    :param label: Its class.
-    :param silver: Whether a strategy answered it; else the class is the bias of its dataset.
-    """
+    """A question and its class."""
 
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool
+    silver: bool  # whether a strategy answered it; else the class is the bias of its dataset
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from prefrag.components.adaptive_rag.question_features import FEATURES, question
 from prefrag.components.trees import CLASSES as CLASS_NAMES
 from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.training.card import table, write_card
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
-from prefrag.training.question_classifier.card import write_card
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
-from prefrag.training.question_classifier.results import HeldBack, Measured, QuestionTraining
+from prefrag.training.results import Training
 from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions; the result hardly depends on them.
@@ -37,6 +38,36 @@ ROUNDS = 100
 _FOLDS = 5
 
 
+@dataclass(frozen=True)
+class HeldBack:
+    """How trees classify questions of a dataset that they have not seen."""
+
+    dataset: str
+    questions: int
+    shares: Mapping[str, float]  # the share of each class among its labels, 0 to 1
+    silver: float  # the share of the labels that a strategy gave, 0 to 1; the others are the bias of the dataset
+    right: float  # the share of right classes, 0 to 1, by trees that have learnt from its other questions
+    # The share of right classes by trees that have learnt from the other datasets alone; None where there is no other
+    # that has two classes.
+    without: float | None
+
+    @property
+    def most_frequent(self) -> float:
+        """The share of right classes where only the dataset is known: that of its most frequent class."""
+        return max(self.shares.values())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How the trees that are kept classify the questions of a dataset that they have not learnt from."""
+
+    dataset: str
+    questions: int  # the number of questions that a strategy answered
+    right: float  # the share of right classes, 0 to 1
+    most_frequent: float  # the share of the most frequent class, 0 to 1
+    chosen: Mapping[str, float]  # how often each class is chosen, 0 to 1
+
+
 def train_questions(
     multi_hop: Sequence[Dataset],
     output: Path,
@@ -49,26 +80,10 @@ def train_questions(
     strategies: Mapping[QuestionClass, str] = STRATEGIES,
     concurrency: int = 4,
     on_progress: Callable[[str], None] | None = None,
-) -> QuestionTraining:
+) -> Training[HeldBack]:
     """Train the trees; the same files, answers and seed give the same trees.
 
     The runs that give the labels stay in a folder beside the output, so that a training that was interrupted goes on.
-
-    :param multi_hop: Datasets whose questions need several retrievals, where no strategy answers them.
-    :param output: The file to write, JSON; an existing one is replaced at the end of the training. Its card stands
-        beside it, as ``.card.md``.
-    :param seed: The seed of all draws.
-    :param single_hop: Datasets whose questions need one retrieval, where no strategy answers them.
-    :param reading: Questions over single passages, which need one retrieval.
-    :param measure: Datasets to measure on, by the questions that a strategy answers, as in the paper.
-    :param experiment: The model of the runs; the simulated reader by default.
-    :param strategies: The pipeline of each class.
-    :param concurrency: Questions of a run at the same time.
-    :param on_progress: Called with a description of the current work.
-    :returns: The results.
-    :raises FileNotFoundError: When a file, or the folder of the output, is absent.
-    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, a run
-        failed, or all questions have one class.
     """
     training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
     model = experiment or Experiment(llm=SIMULATED)
@@ -94,9 +109,41 @@ def train_questions(
     training.keep(booster)
     trees = read_booster(booster)
     measured = tuple(_measure(name, own, trees) for name, own in further.items() if own)
-    result = QuestionTraining(training.output, len(labelled), held_back, measured, training.seconds)
-    write_card(result, seed, model.llm or "the model of the environment")
+    result = Training(training.output, len(labelled), len(labelled), held_back, training.seconds, measured)
+    _write_card(result, seed, model.llm or "the model of the environment")
     return result
+
+
+def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
+    classes = " / ".join(CLASSES)
+    parts = [
+        f"`{training.output.name}`: seed {seed}, {training.questions} questions, answered by {llm}, "
+        f"{training.seconds:.0f} s.",
+        table(
+            ["dataset", "questions", classes, "labels that a strategy gave", "right, held back",
+             "its most frequent class alone", "right, learnt from the other datasets"],
+            (
+                (one.dataset, one.questions, write_shares(one.shares), f"{one.silver:.0%}", f"{one.right:.1%}",
+                 f"{one.most_frequent:.1%}", "-" if one.without is None else f"{one.without:.1%}")
+                for one in training.held_back
+            ),
+        ),
+        "The last column is what the classes are worth on questions of another kind: where it is no higher than the "
+        "column before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
+    ]  # fmt: skip
+    if training.measured:
+        head = ["further questions that a strategy answered", "questions", "right", "the most frequent class alone"]
+        rows = (
+            (one.dataset, one.questions, f"{one.right:.1%}", f"{one.most_frequent:.1%}", write_shares(one.chosen))
+            for one in training.measured
+        )
+        parts.append(table([*head, f"chosen: {classes}"], rows))
+    write_card(training.output, "Trees of `prefrag train questions`", *parts)
+
+
+def write_shares(shares: Mapping[str, float]) -> str:
+    """Write the share of each class, from the least retrieval to the most."""
+    return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)
 
 
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:

@@ -57,40 +57,25 @@ Score = Callable[[Example], EncoderScores]
 
 @dataclass
 class ReadExample:
-    """An example that the encoder has read.
-
-    :param example: The example.
-    :param scores: What the encoder says; None of a question for yes or no.
-    :param spans: The spans with their features; none of a question for yes or no.
-    :param yes_no: The features of a question for yes or no; else None.
-    :param choice: The thing that dates choose, for a question which of two is earlier or later; else None.
-    :param right: For each span 1 where it is a right answer, else 0.
-    :param covers: See :func:`prefrag.components.reader.span_features.question_cover`.
-    """
+    """An example that the encoder has read."""
 
     example: Example
-    scores: EncoderScores | None
-    spans: Spans
-    yes_no: Any
-    choice: str | None
-    right: Any
-    covers: tuple[float, float]
+    scores: EncoderScores | None  # what the encoder says; None of a question for yes or no
+    spans: Spans  # the spans with their features; none of a question for yes or no
+    yes_no: Any  # the features of a question for yes or no; else None
+    choice: str | None  # the thing that dates choose, for a question which of two is earlier or later; else None
+    right: Any  # for each span 1 where it is a right answer, else 0
+    covers: tuple[float, float]  # see `prefrag.components.reader.span_features.question_cover`
 
 
 @dataclass(frozen=True)
 class Given:
-    """An answer that was given.
-
-    :param read: The example.
-    :param text: The answer.
-    :param features: The features by which the reader knows how sure it may be; None for yes or no.
-    :param probability: How sure it is.
-    """
+    """An answer that was given."""
 
     read: ReadExample
     text: str
-    features: Any
-    probability: float
+    features: Any  # the features by which the reader knows how sure it may be; None for yes or no
+    probability: float  # how sure it is
 
     @property
     def is_exact(self) -> bool:
@@ -178,16 +163,11 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """How often the answers to questions of three forms are right, of which too little can be learnt for more.
+    """How often the answers to questions of three forms are right, of which too little can be learnt for more."""
 
-    :param dated_choice: Of choices between two dates.
-    :param other_choice: Of other choices between two things.
-    :param comparison: Of yes and no on comparisons in something else than countries.
-    """
-
-    dated_choice: float = 1.0
-    other_choice: float = 1.0
-    comparison: float = 1.0
+    dated_choice: float = 1.0  # of choices between two dates
+    other_choice: float = 1.0  # of other choices between two things
+    comparison: float = 1.0  # of yes and no on comparisons in something else than countries
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:

@@ -20,10 +20,7 @@ _MASKED = -1e4
 
 
 class ReaderEncoder(nn.Module):
-    """A BERT encoder with a head for starts and ends of spans and one for the kind of the answer.
-
-    :param config: The settings of the encoder.
-    """
+    """A BERT encoder with a head for starts and ends of spans and one for the kind of the answer."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -78,24 +75,15 @@ def mean_of(readers: Sequence[ReaderEncoder]) -> ReaderEncoder:
 
 @dataclass(frozen=True)
 class Tokens:
-    """An example as tokens.
+    """An example as tokens."""
 
-    :param ids: Their numbers.
-    :param types: 0 in the question, 1 in the passages.
-    :param is_text: Whether a token belongs to a passage.
-    :param starts: Where a right answer starts.
-    :param ends: Where a right answer ends.
-    :param kind: The place of its kind in :data:`KINDS`.
-    :param question: The number of the question's tokens, with its separators.
-    """
-
-    ids: list[int]
-    types: list[int]
-    is_text: list[bool]
-    starts: list[int]
-    ends: list[int]
-    kind: int
-    question: int
+    ids: list[int]  # their numbers
+    types: list[int]  # 0 in the question, 1 in the passages
+    is_text: list[bool]  # whether a token belongs to a passage
+    starts: list[int]  # where a right answer starts
+    ends: list[int]  # where a right answer ends
+    kind: int  # the place of its kind in `KINDS`
+    question: int  # the number of the question's tokens, with its separators
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:

@@ -45,26 +45,17 @@ _LONGEST_DISTRACTOR = 280
 
 @dataclass(frozen=True)
 class Example:
-    """A question with passages.
+    """A question with passages."""
 
-    :param key: The id of the question that it is made of; the two halves of the encoder's training never divide one.
-    :param question: The question.
-    :param passages: Title and text of each passage.
-    :param answers: The answers that count as right.
-    :param gold: The places of the passages in which the answer counts where it stands.
-    :param kind: ``span``, ``yes``, ``no`` or ``none``.
-    :param origin: The dataset.
-    :param family: What questions that were made by one pattern have in common; the parts of a cross-fitting never
-        divide a family. Empty for a question by itself.
-    """
-
-    key: str
+    key: str  # the id of the question that it is made of; the two halves of the encoder's training never divide one
     question: str
-    passages: tuple[Passage, ...]
-    answers: tuple[str, ...]
-    gold: tuple[int, ...]
-    kind: str
+    passages: tuple[Passage, ...]  # title and text of each passage
+    answers: tuple[str, ...]  # the answers that count as right
+    gold: tuple[int, ...]  # the places of the passages in which the answer counts where it stands
+    kind: str  # `span`, `yes`, `no` or `none`
     origin: str
+    # What questions that were made by one pattern have in common; the parts of a cross-fitting never divide a family.
+    # Empty for a question by itself.
     family: str = ""
 
 

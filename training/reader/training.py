@@ -25,6 +25,7 @@ from prefrag.components.reader.extractive_reader import (
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.evaluation.question import Question
+from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import Dataset
 from prefrag.training.reader.answers import (
@@ -40,7 +41,6 @@ from prefrag.training.reader.answers import (
     part_of,
     read_example,
 )
-from prefrag.training.reader.card import write_card
 from prefrag.training.reader.examples import (
     Example,
     Passage,
@@ -67,19 +67,14 @@ _HOPS = 1500
 
 @dataclass(frozen=True)
 class ReaderTraining:
-    """The results of a training.
-
-    :param output: The folder of the reader.
-    :param held_back: For each dataset the number of training questions, and the shares of exact answers, of answers
-        given, and of those that are right, by encoders and trees that have not seen them.
-    :param threshold: The probability from which three in four of the answers given are right.
-    :param seconds: The duration of all of it.
-    """
+    """The results of a training."""
 
     output: Path
+    # For each dataset the number of training questions, and the shares of exact answers, of answers given, and of
+    # those that are right, by encoders and trees that have not seen them.
     held_back: dict[str, dict[str, float]]
-    threshold: float
-    seconds: float
+    threshold: float  # the probability from which three in four of the answers given are right
+    seconds: float  # the duration of all of it
 
 
 @dataclass(frozen=True)
@@ -138,20 +133,31 @@ def train_reader(
         trees.save_model(output / file)
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
+    facts: dict[str, Any] = {
+        "seed": seed,
+        "encoder": encoder.parent.name,
+        "datasets": {name: len(one.questions) for name, one in data.items()},
+        "reading": len(learnt),
+        "reading_kept_back": len(natural),
+        "steps": steps,
+        "threshold": threshold,
+        **{name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()},
+        "held_back": held_back,
+        "seconds": round(result.seconds),
+    }
     write_card(
         output,
-        {
-            "seed": seed,
-            "encoder": encoder.parent.name,
-            "datasets": {name: len(one.questions) for name, one in data.items()},
-            "reading": len(learnt),
-            "reading_kept_back": len(natural),
-            "steps": steps,
-            "threshold": threshold,
-            **{name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()},
-            "held_back": held_back,
-            "seconds": round(result.seconds),
-        },
+        "A reader of `prefrag train reader`",
+        f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
+        table(
+            ["training questions, not seen by what answers them", "n", "exact", "answers given", "of these right"],
+            (
+                (name, one["questions"], *(f"{one[share]:.1%}" for share in ("exact", "given", "right")))
+                for name, one in held_back.items()
+            ),
+        ),
+        f"An answer is given from a probability of {threshold:.3f} on.",
+        facts=facts,
     )
     return result
 

@@ -75,16 +75,11 @@ def mix(noise: Path, output: Path) -> Path:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a method is run under.
+    """What a method is run under."""
 
-    :param corpus: The name of the corpus of the preferred source.
-    :param file: The passages of that corpus.
-    :param source_choice: Which source the simulated reader names where a step may name one.
-    """
-
-    corpus: str
-    file: Path
-    source_choice: str | None
+    corpus: str  # the name of the corpus of the preferred source
+    file: Path  # the passages of that corpus
+    source_choice: str | None  # which source the simulated reader names where a step may name one
 
 
 def main(

@@ -39,12 +39,7 @@ KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 @dataclass(frozen=True)
 class SecondSearch:
-    """The second search of a question, before it is judged.
-
-    :param id: The id of the question.
-    :param kind: One of :data:`KINDS`.
-    :param state: The state after the search.
-    """
+    """The second search of a question, before it is judged."""
 
     id: str
     kind: str

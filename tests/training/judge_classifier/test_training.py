@@ -17,10 +17,10 @@ from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
 from prefrag.training.dataset import Dataset
-from prefrag.training.judge_classifier import JudgeTraining, train_judge
-from prefrag.training.judge_classifier.results import HeldBack
+from prefrag.training.judge_classifier import train_judge
 from prefrag.training.judge_classifier.steps import simulated_steps, two_sources
-from prefrag.training.judge_classifier.training import TrainingStep, fit, training_steps
+from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
+from prefrag.training.results import Training
 from tests.components.samples import document, found, search_step, state
 from tests.training.judge_classifier.test_home import records as home_records
 from tests.training.judge_classifier.test_home import write as write_home
@@ -146,13 +146,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> JudgeTraining:
+def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Training[HeldBack]:
     return train_judge([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=3)
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_and_another_one_another(
-    dataset: Dataset, trained: JudgeTraining, tmp_path: Path
+    dataset: Dataset, trained: Training[HeldBack], tmp_path: Path
 ):
     again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
 
@@ -165,7 +165,7 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
-def test_the_trees_know_the_ranges_of_their_training(trained: JudgeTraining):
+def test_the_trees_know_the_ranges_of_their_training(trained: Training[HeldBack]):
     ranges = load_trees(trained.output, FEATURES).ranges
 
     assert set(ranges) == set(TEXT_FEATURES)
@@ -174,7 +174,7 @@ def test_the_trees_know_the_ranges_of_their_training(trained: JudgeTraining):
     assert ranges["words"][0] > 3
 
 
-def test_a_card_beside_them_says_how_they_do(dataset: Dataset, trained: JudgeTraining):
+def test_a_card_beside_them_says_how_they_do(dataset: Dataset, trained: Training[HeldBack]):
     card = trained.output.with_name("trees.card.md").read_text(encoding="utf-8")
 
     assert "`trees.json`: seed 3, 30 questions" in card
@@ -183,7 +183,7 @@ def test_a_card_beside_them_says_how_they_do(dataset: Dataset, trained: JudgeTra
 
 @pytest.mark.slow
 def test_an_interrupted_training_goes_on_where_it_stopped(
-    dataset: Dataset, trained: JudgeTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dataset: Dataset, trained: Training[HeldBack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def fail(*_: Any) -> Any:
         raise KeyboardInterrupt
@@ -247,7 +247,7 @@ def test_two_datasets_of_one_name_are_refused(tmp_path: Path):
         train_judge([written(tmp_path), written(tmp_path)], tmp_path / "trees.json")
 
 
-def test_the_trees_judge(trained: JudgeTraining):
+def test_the_trees_judge(trained: Training[HeldBack]):
     passage = document("Zelden", content="Zelden is a town on the river Nedlez.")
     reached = state(search_step("river of Zelden", found(passage)), question="How long is the river of Zelden?")
 
@@ -269,7 +269,7 @@ def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_pat
 def test_a_corpus_without_sources_is_divided(tmp_path: Path):
     dataset = written(tmp_path, sources=("",))
 
-    assert train_judge([dataset], tmp_path / "trees.json").steps > 30
+    assert train_judge([dataset], tmp_path / "trees.json").examples > 30
 
 
 def test_too_few_questions_are_reported_and_nothing_is_written(tmp_path: Path):
@@ -294,7 +294,9 @@ def test_a_missing_folder_is_reported_before_the_work(tmp_path: Path):
         train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
 
 
-def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTraining, monkeypatch: pytest.MonkeyPatch):
+def test_the_command_reports_the_results(
+    dataset: Dataset, trained: Training[HeldBack], monkeypatch: pytest.MonkeyPatch
+):
     from prefrag.cli.main import train
 
     calls: list[Any] = []

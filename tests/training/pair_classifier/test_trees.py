@@ -25,8 +25,9 @@ from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.training.dataset import Dataset
-from prefrag.training.pair_classifier import PairTraining, Pool, fit, pools, recall, shares_found, train_pairs
+from prefrag.training.pair_classifier import Pool, Recall, fit, pools, recall, shares_found, train_pairs
 from prefrag.training.pair_classifier.pool import linked_retrieval
+from prefrag.training.results import Training
 
 pytest.importorskip("xgboost")
 
@@ -70,7 +71,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PairTraining:
+def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Training[Recall]:
     return train_pairs([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=7)
 
 
@@ -101,7 +102,7 @@ def gathered(dataset: Dataset) -> list[Pool]:
         return list(pools("rivers", questions, store))
 
 
-def test_trees_learn_which_passages_belong_together(trained: PairTraining):
+def test_trees_learn_which_passages_belong_together(trained: Training[Recall]):
     [measured] = trained.held_back
     assert (trained.questions, measured.questions) == (30, 30)
     assert measured.after > 0.95 > measured.before
@@ -119,7 +120,7 @@ def test_trees_learn_which_passages_belong_together(trained: PairTraining):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_and_another_one_another(
-    dataset: Dataset, trained: PairTraining, tmp_path: Path
+    dataset: Dataset, trained: Training[Recall], tmp_path: Path
 ):
     again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
     train_pairs([dataset], again, seed=7)
@@ -195,7 +196,7 @@ def test_a_missing_folder_is_reported_before_the_work(dataset: Dataset, tmp_path
         train_pairs([dataset], tmp_path / "gone" / "trees.json")
 
 
-def test_the_command_reports_the_results(dataset: Dataset, trained: PairTraining, monkeypatch: pytest.MonkeyPatch):
+def test_the_command_reports_the_results(dataset: Dataset, trained: Training[Recall], monkeypatch: pytest.MonkeyPatch):
     calls: list[Any] = []
     monkeypatch.setattr(
         "prefrag.training.pair_classifier.train_pairs", lambda *given, **_: calls.append(given) or trained

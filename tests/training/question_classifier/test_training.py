@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
 from prefrag.training.dataset import Dataset
-from prefrag.training.question_classifier import QuestionTraining, train_questions
+from prefrag.training.question_classifier import train_questions
 from prefrag.training.question_classifier.labels import LabelledQuestion
-from prefrag.training.question_classifier.training import fit
+from prefrag.training.question_classifier.training import HeldBack, fit
+from prefrag.training.results import Training
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.training.question_classifier.test_labels import ONE_PASSAGE, written
 
@@ -33,7 +34,7 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Dataset
 
 
 @pytest.fixture(scope="module")
-def trained(datasets: tuple[Dataset, Dataset], tmp_path_factory: pytest.TempPathFactory) -> QuestionTraining:
+def trained(datasets: tuple[Dataset, Dataset], tmp_path_factory: pytest.TempPathFactory) -> Training[HeldBack]:
     output = tmp_path_factory.mktemp("trained") / "trees.json"
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PREFRAG_DATA_DIR", str(output.parent / "data"))
@@ -42,14 +43,14 @@ def trained(datasets: tuple[Dataset, Dataset], tmp_path_factory: pytest.TempPath
         )
 
 
-def test_the_trees_classify_what_they_have_learnt(trained: QuestionTraining):
+def test_the_trees_classify_what_they_have_learnt(trained: Training[HeldBack]):
     classifier = TreeQuestionClassifier(str(trained.output))
 
     assert classifier.classify("How long is the river of Zelden?").probabilities["multi_step"] > 0.5
     assert classifier.classify("Is there a town named Zelden?").probabilities["single_step"] > 0.5
 
 
-def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: QuestionTraining):
+def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: Training[HeldBack]):
     rivers, towns = trained.held_back
 
     assert (rivers.dataset, rivers.questions, rivers.shares["multi_step"]) == ("rivers/questions", 13, 1.0)
@@ -59,7 +60,7 @@ def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: Q
     assert [(one.dataset, one.right) for one in trained.measured] == [("rivers/questions", 1.0)]
 
 
-def test_the_card_says_what_the_trees_are_worth_on_another_dataset(trained: QuestionTraining):
+def test_the_card_says_what_the_trees_are_worth_on_another_dataset(trained: Training[HeldBack]):
     card = trained.output.with_suffix(".card.md").read_text()
 
     assert "seed 7, 26 questions, answered by simulated" in card
@@ -129,7 +130,7 @@ def test_the_command_takes_its_labels_from_a_model_server(
 
 
 def test_the_command_reports_the_results(
-    datasets: tuple[Dataset, Dataset], trained: QuestionTraining, monkeypatch: pytest.MonkeyPatch
+    datasets: tuple[Dataset, Dataset], trained: Training[HeldBack], monkeypatch: pytest.MonkeyPatch
 ):
     from prefrag.cli.main import train
 

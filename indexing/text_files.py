@@ -1,0 +1,218 @@
+"""Write tables, JSON and reStructuredText as text that people would write, and pack rows into passages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.passage_splitting import (
+    ENOUGH_WORDS,
+    MOST_CHARACTERS,
+    MOST_WORDS,
+    split_into_passages,
+)
+from prefrag.indexing.report import CannotRead
+
+_SEPARATORS = ",;\t|"
+_NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
+_LONGEST_NAME = 80
+# A file can have each of its values name one text of megabytes, or stand behind a long name.
+_MOST_TEXT = 100_000_000
+
+
+def read_csv(text: str) -> list[str]:
+    """Read a text of values between commas, semicolons, tabulators or bars."""
+    # Lines end as in files, not at the other separators that Unicode has.
+    lines = io.StringIO(text, newline=None)
+    first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
+    lines.seek(0)
+    separator = max(_SEPARATORS, key=first.count)
+    try:
+        return list(write_rows(csv.reader(lines, delimiter=separator)))
+    except csv.Error:
+        # Such as a quotation mark that is never closed, which makes one value of the rest of the file.
+        return [line for line in map(_one_line, text.splitlines()) if line]
+
+
+def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Write every row as `name: value; name: value`; without the names where the first row holds none."""
+    return limit_text(_write_rows(rows))
+
+
+def limit_text(lines: Iterable[str]) -> Iterator[str]:
+    """Pass lines on as long as they are no more text than is read."""
+    room = _MOST_TEXT
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            raise CannotRead("it holds more text than is read: split it")
+        yield line
+
+
+def _write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    names: list[str] | None = None
+    for number, row in enumerate(filter(any, ([_one_line(value) for value in row] for row in rows))):
+        if number == 0 and _are_names(row):
+            names = row
+            continue
+        yield "; ".join(
+            f"{names[column]}: {value}" if names and column < len(names) else value
+            for column, value in enumerate(row)
+            if value
+        )
+        if number == 0:
+            names = []
+    if names and number == 0:
+        yield "; ".join(names)
+
+
+def pack_rows(text: str) -> list[str]:
+    """Put whole rows together to passages; only a row longer than a passage is split."""
+    passages: list[str] = []
+    current, words = "", 0
+    for line in text.splitlines(keepends=True):
+        line_words = len(line.split())
+        too_long = words + line_words > MOST_WORDS or len(current) + len(line) > MOST_CHARACTERS
+        if current and (too_long or words >= ENOUGH_WORDS or not line.strip()):
+            passages.append(current)
+            current, words = "", 0
+        if line_words > MOST_WORDS or len(line) > MOST_CHARACTERS:
+            passages += split_into_passages(line)
+            continue
+        current += line
+        words += line_words
+    return [*passages, current] if current else passages
+
+
+def _are_names(row: Sequence[str]) -> bool:
+    """Check whether a first row names the columns: each once, short, and none a number or date."""
+    row = [value for value in row if value]
+    return (
+        len(row) > 1
+        and len({value.lower() for value in row}) == len(row)
+        and all(len(value) <= _LONGEST_NAME and not _NUMBER.fullmatch(value) for value in row)
+    )
+
+
+# Each value is written behind its name.
+_MOST_NAME = 200
+
+
+def read_json(text: str) -> list[str]:
+    """Read a JSON text."""
+    try:
+        # Numbers as they are written: Python's would lose digits, and refuse long ones.
+        return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
+    except RecursionError as error:
+        raise CannotRead("its values are nested too deeply") from error
+    except ValueError as error:
+        raise CannotRead(f"it is not JSON ({error})") from error
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    values: list[str] = []
+    lists: list[tuple[str, Any]] = []
+    _collect(value, "", values, lists)
+    if values:
+        yield (f"{name}: " if name else "") + "; ".join(values)
+    for below, items in lists:
+        path = " > ".join(filter(None, (name, below)))[:_MOST_NAME]
+        for item in items:
+            yield from _lines(item, path)
+
+
+def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
+    """Collect the simple values of an object and of those in it, and the lists that hold more than simple values."""
+    label = f"{name}: " if name else ""
+    if isinstance(value, dict):
+        for key, content in value.items():
+            _collect(content, f"{name} {_one_line(key)}".strip()[:_MOST_NAME], values, lists)
+    elif isinstance(value, list):
+        if any(isinstance(item, list | dict) for item in value):
+            lists.append((name, value))
+        elif simple := ", ".join(filter(None, map(_simple, value))):
+            values.append(label + simple)
+    elif simple := _simple(value):
+        values.append(label + simple)
+
+
+def _simple(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else _one_line(str(value))
+
+
+# A file must not take other files of the machine into it, nor set how it is read, nor print.
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "_disable_config": True,
+    "report_level": 5,
+    "halt_level": 5,
+    "warning_stream": False,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "doctitle_xform": False,
+    "output_encoding": "unicode",
+}
+_LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "label")
+
+
+def read_rst(text: str, outline: Outline) -> str:
+    """Write reStructuredText as text with a mark at each heading.
+
+    What it would include of other files is left out. Directives that only Sphinx knows are text.
+    """
+    from docutils.core import publish_doctree
+
+    try:
+        blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
+    except Exception:
+        # docutils knows no depth that is too deep, and some of its directives raise what they meet.
+        return text
+    # It gives nothing for a text with a line over 10,000 characters.
+    return "\n\n".join(blocks) if blocks else text
+
+
+def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
+    from docutils import nodes
+
+    for child in node.children:
+        if isinstance(child, nodes.section):
+            yield from _blocks(child, depth + 1, outline)
+        elif isinstance(child, nodes.title):
+            words = _one_line(child.astext())
+            yield outline.mark(max(depth, 1), words) + words
+        elif isinstance(child, nodes.system_message):
+            # The message holds the source of what could not be understood, such as a directive of Sphinx.
+            yield from (block.astext().strip() for block in child.children if isinstance(block, nodes.literal_block))
+        elif child.tagname in _LEFT_OUT:
+            continue
+        elif isinstance(child, nodes.table):
+            yield from _rows(child)
+        elif isinstance(child, nodes.bullet_list | nodes.enumerated_list):
+            yield "\n".join(f"- {_one_line(item.astext())}" for item in child.children)
+        elif isinstance(child, nodes.literal_block | nodes.line_block | nodes.doctest_block):
+            yield child.astext()
+        elif isinstance(child, nodes.definition_list_item | nodes.field):
+            yield ": ".join(_one_line(part.astext()) for part in child.children if part.astext().strip())
+        elif any(isinstance(below, nodes.Body | nodes.definition_list_item | nodes.field) for below in child.children):
+            yield from _blocks(child, depth, outline)
+        elif words := _one_line(child.astext()):
+            yield words
+
+
+def _rows(table: Any) -> Iterator[str]:
+    from docutils import nodes
+
+    rows = [[entry.astext() for entry in row.children] for row in table.findall(nodes.row)]
+    yield "\n".join(write_rows(rows))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,268 @@
+"""Tables, JSON and reStructuredText as text."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_rows
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_each_row_has_the_names_of_its_columns(separator: str) -> None:
+    text = "name,born,city\nAda,1815,London\nBoole,1815,\n".replace(",", separator)
+
+    assert read_csv(text) == ["name: Ada; born: 1815; city: London", "name: Boole; born: 1815"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('name;note\n"Ada; of London";"two\nlines"\n', ["name: Ada; of London; note: two lines"]),
+        ("1,2\n3,4\n", ["1; 2", "3; 4"]),
+        ("a\nb\n", ["a", "b"]),
+        ("name,name\nAda,Bob\n", ["name; name", "Ada; Bob"]),
+        ("name,city\n", ["name; city"]),
+        ("name,city\nAda,London,England\n", ["name: Ada; city: London; England"]),
+        ("\n\n , \n", []),
+        ("", []),
+    ],
+)
+def test_values_are_read_as_they_are_meant(text: str, rows: list[str]) -> None:
+    assert read_csv(text) == rows
+
+
+def test_a_quotation_mark_that_is_never_closed_leaves_the_lines() -> None:
+    assert read_csv('name,note\nAda,"open\n' + "Bob,x\n" * 30_000)[:3] == ["name,note", 'Ada,"open', "Bob,x"]
+
+
+def test_passages_are_of_whole_rows() -> None:
+    rows = [f"name: Person {number}; note: One sentence. Another one stands here. And a third" for number in range(40)]
+
+    passages = pack_rows("\n".join(rows))
+
+    assert [row for passage in passages for row in passage.splitlines()] == rows
+    assert all(len(passage.split()) <= 140 for passage in passages)
+    assert len(passages) < len(rows) / 5
+
+
+def test_only_a_row_longer_than_a_passage_is_split() -> None:
+    passages = pack_rows("a: b\n" + "note: " + "A sentence of six words is. " * 100 + "\nc: d")
+
+    assert passages[0] == "a: b\n"
+    assert passages[-1] == "c: d"
+    assert len(passages) > 4
+
+
+@given(st.text())
+def test_passages_join_to_the_whole(text: str) -> None:
+    assert "".join(pack_rows(text)) == text
+
+
+@given(st.text())
+def test_any_text_is_rows(text: str) -> None:
+    assert all("\n" not in row for row in read_csv(text.replace("\0", "")))
+
+
+@given(st.lists(st.lists(st.text())))
+def test_no_value_below_the_names_is_lost(rows: list[list[str]]) -> None:
+    held = [row for row in rows if "".join(row).strip()]
+
+    written = " ".join(write_rows(rows))
+
+    assert all(" ".join(value.split()) in written for row in held[1:] for value in row)
+
+
+def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.indexing.text_files._MOST_TEXT", 10_000)
+    long = "x" * 1_000
+    rows = write_rows(iter([["1", long]] * 1_000))
+
+    with pytest.raises(CannotRead, match="more text than is read"):
+        list(rows)
+
+
+def test_an_object_is_a_line_of_names_and_values() -> None:
+    value = {"name": "Ada", "address": {"city": "London", "tags": ["a", "b"]}, "known": True, "died": None}
+
+    assert read_json(json.dumps(value)) == ["name: Ada; address city: London; address tags: a, b; known: true"]
+
+
+def test_each_object_of_a_list_has_a_line() -> None:
+    value = {"title": "Staff", "people": [{"name": "Ada", "pets": [{"kind": "cat"}]}, {"name": "Bob"}]}
+
+    assert read_json(json.dumps(value)) == [
+        "title: Staff",
+        "people: name: Ada",
+        "people > pets: kind: cat",
+        "people: name: Bob",
+    ]
+
+
+def test_numbers_stay_as_they_are_written() -> None:
+    number = "1" * 5_000
+
+    assert read_json(f"[1.10, 1e999, {number}]") == [f"1.10, 1e999, {number}"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "{", "", "[1] x"])
+def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
+    with pytest.raises(CannotRead, match="not JSON|too deeply"):
+        read_json(text)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_VALUES)
+def test_any_json_becomes_lines(value: object) -> None:
+    assert all("\n" not in line for line in read_json(json.dumps(value)))
+
+
+@pytest.mark.parametrize("value", [{"k" * 10_000: [{"a": 1}] * 100}, {"k" * 10_000: dict.fromkeys("abcdefghij", 1)}])
+def test_a_long_name_is_not_written_in_full_before_each_value(value: object) -> None:
+    assert len("".join(read_json(json.dumps(value)))) < 25_000
+
+
+def test_more_text_than_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.indexing.text_files._MOST_TEXT", 1_000)
+
+    with pytest.raises(CannotRead, match="more text than is read"):
+        read_json(json.dumps({"people": [{"name": "Ada"}] * 100}))
+
+
+pytest.importorskip("docutils", reason="the extra 'files' is not installed")
+
+MANUAL = """\
+======
+Manual
+======
+
+:Author: Ada
+
+Read *this* ``first``, then [1]_.
+
+Installation
+------------
+
+- one
+- two
+
+screw
+   A thing that turns.
+
+==== ======
+Name City
+==== ======
+Ada  London
+==== ======
+
+.. code-block:: python
+
+   print(1)
+
+.. versionadded:: 3.1
+   Only Sphinx knows this directive.
+
+.. [1] A footnote.
+"""
+
+
+def _read(text: str) -> str:
+    outline = Outline()
+    return outline.read(read_rst(text, outline))[0]
+
+
+def test_marks_go_and_words_stay() -> None:
+    assert _read(MANUAL).split("\n\n") == [
+        "Manual",
+        "Author: Ada",
+        "Read this first, then 1.",
+        "Installation",
+        "- one\n- two",
+        "screw: A thing that turns.",
+        "Name: Ada; City: London",
+        "print(1)",
+        ".. versionadded:: 3.1\n   Only Sphinx knows this directive.",
+        "A footnote.",
+    ]
+
+
+def test_a_file_has_its_title_and_its_headings() -> None:
+    [passage] = FileConverter().passages(Path("/manual.rst"), MANUAL.encode())
+
+    assert passage.meta["title"] == "Manual"
+    assert passage.meta["heading"] == "Manual > Installation"
+    assert passage.meta["kind"] == "rst"
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        ".. include:: {}",
+        ".. literalinclude:: {}",
+        ".. raw:: html\n   :file: {}",
+        ".. raw:: html\n   :url: file://{}",
+        ".. csv-table:: T\n   :file: {}",
+        ".. csv-table:: T\n   :url: file://{}",
+        ".. figure:: {}",
+        ".. |x| replace:: y\n.. include:: {}\n   :literal:",
+        ".. code-block:: python\n   :file: {}",
+    ],
+)
+def test_no_other_file_is_taken_in(directive: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("PASSWORD,HUNTER2\n")
+
+    assert "HUNTER2" not in _read(f"Before.\n\n{directive.format(secret)}\n\nAfter.")
+
+
+def test_a_configuration_beside_the_file_is_not_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docutils.conf").write_text("[general]\nfile_insertion_enabled: yes\nraw_enabled: yes\n")
+    (tmp_path / "secret.txt").write_text("HUNTER2")
+    monkeypatch.chdir(tmp_path)
+
+    assert "HUNTER2" not in _read(".. include:: secret.txt\n\nText.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(
+            [
+                *(f".. |a{n}| replace:: {f'|a{n - 1}| ' * 9}" for n in range(1, 12)),
+                ".. |a0| replace:: lol",
+                "",
+                "|a11| end",
+            ]
+        ),
+        "\n".join("  " * depth + "- x end" for depth in range(400)),
+        "x " * 20_000 + "end",
+        "*" * 4_000 + "end",
+    ],
+    ids=["substitutions", "lists", "a long line", "stars"],
+)
+def test_what_cannot_be_parsed_is_text(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = time.process_time()
+
+    assert "end" in _read(text)
+
+    assert time.process_time() - before < 20
+    assert capsys.readouterr() == ("", "")
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab *`_|.:-=~\n\t<>[]\\"))
+def test_any_text_is_read(text: str) -> None:
+    _read(text)
