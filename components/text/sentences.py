@@ -10,7 +10,8 @@ _STOPS = ".!?\u2026"
 _WIDE_STOPS = "\u3002\uff01\uff1f"
 _CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
 _END = re.compile(
-    rf"(?<![{_STOPS}])(?P<stop>[{_STOPS}]+{_CLOSING})\s+|(?P<wide>[{_WIDE_STOPS}]+{_CLOSING})\s*|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
+    rf"(?<![{_STOPS}])(?P<stop>[{_STOPS}]+{_CLOSING})\s+|(?P<wide>[{_WIDE_STOPS}]+{_CLOSING})\s*"
+    r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # After these a line that goes on with a small letter is another one all the same.

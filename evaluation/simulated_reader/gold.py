@@ -16,7 +16,6 @@ from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.snippets import cut_to_sentences
 
 logger = logging.getLogger(__name__)
 
@@ -259,3 +258,9 @@ def _load(
             logger.warning("Two questions read '%s': the first one's passages count for both.", text)
         gold.setdefault(text, GoldQuestion(question, held))
     return gold
+
+
+def cut_to_sentences(text: str, many: int) -> str:
+    """Cut a text to its first sentences, as the snippet of a search engine is."""
+    sentences = plain_sentences(text)
+    return text if not many or len(sentences) <= many else " ".join(sentences[:many])
