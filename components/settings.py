@@ -249,7 +249,7 @@ class _WhenUsed:
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return read_setting(self._table, name)
+            return _read(self._table, name)
         except BadInput:
             wrong = cast(dict[str, Any], self._table.model_fields[name].json_schema_extra)["wrong"]
             if wrong is None:
@@ -263,36 +263,21 @@ models = {
 }
 
 
-def variable_of(table: type[BaseSettings], name: str) -> str:
-    """Name the variable of a setting.
-
-    :param table: Its table.
-    :param name: The setting.
-    :returns: The variable of the environment.
-    """
+def _variable_of(table: type[BaseSettings], name: str) -> str:
+    """Name the variable of a setting."""
     alias = table.model_fields[name].validation_alias
     return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()
 
 
-def allowed(field: FieldInfo) -> str:
-    """Say what a setting may be.
-
-    :param field: The setting.
-    :returns: What is allowed, in words.
-    """
+def _allowed(field: FieldInfo) -> str:
+    """Say what a setting may be."""
     return next(part for part in field.metadata if isinstance(part, str))
 
 
-def read_setting(table: type[BaseSettings], name: str) -> Any:
-    """Read one setting.
-
-    :param table: Its table.
-    :param name: The setting.
-    :returns: Its value, or the default.
-    :raises BadInput: When it is set to what it cannot be, or its file cannot be read.
-    """
-    field, variable = table.model_fields[name], variable_of(table, name)
-    is_secret = allowed(field) in _SECRETS
+def _read(table: type[BaseSettings], name: str) -> Any:
+    """Read one setting, or its default; refuse what it cannot be."""
+    field, variable = table.model_fields[name], _variable_of(table, name)
+    is_secret = _allowed(field) in _SECRETS
     text = _read_text(variable, is_secret)
     if text is None:
         return field.default
@@ -300,7 +285,7 @@ def read_setting(table: type[BaseSettings], name: str) -> Any:
         return _adapter(table, name).validate_python(text)
     except ValidationError:
         shown = "" if is_secret else f" is '{text}'"
-        raise BadInput(f"{variable}{shown}: set it to {allowed(field)}, or unset it.") from None
+        raise BadInput(f"{variable}{shown}: set it to {_allowed(field)}, or unset it.") from None
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
@@ -313,9 +298,9 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
     known = []
     for table in _TABLES:
         for name, field in table.model_fields.items():
-            read_setting(table, name)
-            known.append(variable_of(table, name))
-            if allowed(field) in _SECRETS:
+            _read(table, name)
+            known.append(_variable_of(table, name))
+            if _allowed(field) in _SECRETS:
                 known.append(f"{known[-1]}_FILE")
     given = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
     unknown = [name for name in given if name not in {*known, *own} and not name.startswith("PREFRAG_TEST_")]
@@ -335,8 +320,8 @@ def read_secrets() -> list[str]:
     """
     found: list[str] = []
     for table in _TABLES:
-        for name in (name for name, field in table.model_fields.items() if allowed(field) in _SECRETS):
-            secret = read_setting(table, name)
+        for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):
+            secret = _read(table, name)
             found += [secret] if isinstance(secret, str) else secret
     return list(filter(None, found))
 

@@ -15,16 +15,13 @@ from typing import Any, Protocol
 from elasticsearch import helpers
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
-from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, resolve_index
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.generators.model_host import refuse_remote_models
-from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.components.settings import settings, share_secrets
-from prefrag.indexing.stores import index_lock, open_passages
+from prefrag.indexing.stores import elasticsearch_store, index_lock, open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 # Each batch is one write, so at most this many passages are embedded again after a crash.
@@ -67,19 +64,6 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
         raise ImportError('Embedding passages needs the extra "dense": make install EXTRAS=dense') from error
     defaults = {"meta_fields_to_embed": ["title"], "normalize_embeddings": True, "progress_bar": False}
     return embedders.SentenceTransformersDocumentEmbedder(model=model, **{**defaults, **settings})
-
-
-def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
-    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
-    share_secrets()
-    return ElasticsearchDocumentStore(
-        hosts=url,
-        index=index,
-        api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
-        api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
-        request_timeout=10,
-        custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping(),
-    )
 
 
 def embed_index(
@@ -154,7 +138,7 @@ def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumen
     open_passages(store, index)
     if store == "tantivy":
         return TantivyDocumentStore(path=str(resolve_index(index)))
-    return elasticsearch_store(settings.elasticsearch_url, index)
+    return elasticsearch_store(index=index)
 
 
 def _fingerprint(passage: Document) -> str:

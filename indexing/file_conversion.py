@@ -20,11 +20,8 @@ from types import FrameType
 from typing import Any
 
 import yaml
-from haystack import Document, Pipeline
+from haystack import Document
 from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
-from haystack.components.joiners import DocumentJoiner
-from haystack.components.routers import FileTypeRouter
-from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.unicode_form import is_text, one_form
@@ -35,11 +32,9 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 
-TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
-RST, CSV, JSON = "text/x-rst", "text/csv", "application/json"
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-DOCX, PPTX = f"{_OFFICE}.wordprocessingml.document", f"{_OFFICE}.presentationml.presentation"
-XLSX = f"{_OFFICE}.spreadsheetml.sheet"
+# The formats, by their names in the metadata.
+TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
+DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
 # Only a file without a suffix that looks like text is read, see the module `discovery`.
 FORMATS = {
     ".txt": TEXT,
@@ -58,19 +53,6 @@ FORMATS = {
     ".csv": CSV,
     ".tsv": CSV,
     ".json": JSON,
-}
-# The names of the formats in the metadata.
-_KINDS = {
-    TEXT: "text",
-    MARKDOWN: "markdown",
-    RST: "rst",
-    HTML: "html",
-    PDF: "pdf",
-    DOCX: "docx",
-    PPTX: "pptx",
-    XLSX: "xlsx",
-    CSV: "csv",
-    JSON: "json",
 }
 # A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
 MOST_BYTES = {
@@ -133,46 +115,45 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        """Build the Haystack pipeline with the converters whose packages are installed."""
-        self.pipeline, self._missing = _build()
+        """Make the converters whose packages are installed."""
+        self._converters, self._missing = _make_converters()
 
     def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
         """Convert one file."""
-        mime_type = FORMATS[path.suffix.lower()]
-        if mime_type in self._missing:
+        form = FORMATS[path.suffix.lower()]
+        if form in self._missing:
             raise CannotRead(
                 "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
             )
         if not data.strip():
             raise CannotRead("it is empty")
         text = ""
-        if mime_type != PDF and mime_type not in _OFFICE_READERS:
-            declared = _DECLARED_CHARSET.search(data[:2048]) if mime_type == HTML else None
+        if form != PDF and form not in _OFFICE_READERS:
+            declared = _DECLARED_CHARSET.search(data[:2048]) if form == HTML else None
             text = decode_text(data, declared[1].decode() if declared else None)
         outline = Outline()
         with _collect_warnings() as complaints:
             try:
                 with limit_seconds(MOST_SECONDS):
-                    own_title, marked, own_meta = self._convert(mime_type, data, text, outline)
+                    own_title, marked, own_meta = self._convert(form, data, text, outline)
             except TooLong as error:
                 raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
             except CannotRead:
                 raise
             # A damaged file makes the libraries raise almost anything.
             except Exception as error:
-                cause = error.__cause__ if isinstance(error, PipelineRuntimeError) else None
-                raise CannotRead(f"it cannot be converted ({cause or error}); it may be damaged") from error
+                raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
-        if headings and mime_type in (DOCX, RST):
+        if headings and form in (DOCX, RST):
             own_title = own_title or headings[0].words
-        parts = _split(text, mime_type)
+        parts = _split(text, form)
         found = [
             (one_form(text), page, section)
-            for (text, page), section in zip(_with_pages(parts, mime_type), section_paths(parts, headings), strict=True)
+            for (text, page), section in zip(_with_pages(parts, form), section_paths(parts, headings), strict=True)
             if text
         ]
         if not found:
-            raise CannotRead(_reason(complaints, mime_type))
+            raise CannotRead(_reason(complaints, form))
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
@@ -187,7 +168,7 @@ class FileConverter:
                 "file_path": str(path),
                 "folder": str(path.parent),
                 "file_name": path.name,
-                "kind": _KINDS[mime_type],
+                "kind": form,
                 "file_hash": file_hash,
                 "split_id": position,
                 "split_count": len(found),
@@ -201,20 +182,17 @@ class FileConverter:
             passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
         return passages
 
-    def _convert(self, mime_type: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
+    def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
         """Convert one file into its title, its text with the marks of its headings, and its metadata."""
-        if mime_type in _OFFICE_READERS:
-            return *_OFFICE_READERS[mime_type](data, outline), {}
-        if mime_type in _TEXT_READERS:
-            return "", _TEXT_READERS[mime_type](text, outline), {}
-        title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
-        if mime_type in _MARK_HEADINGS:
-            text = _MARK_HEADINGS[mime_type](text, outline)
-        source = ByteStream(
-            data if mime_type == PDF else text.encode(), mime_type=mime_type, meta={"encoding": "utf-8"}
-        )
-        result = self.pipeline.run({"by_type": {"sources": [source]}})
-        converted: list[Document] = result.get("joiner", {}).get("documents", [])
+        if form in _OFFICE_READERS:
+            return *_OFFICE_READERS[form](data, outline), {}
+        if form in _TEXT_READERS:
+            return "", _TEXT_READERS[form](text, outline), {}
+        title = _pdf_title(data) if form == PDF else _TITLES[form](text) if form in _TITLES else ""
+        if form in _MARK_HEADINGS:
+            text = _MARK_HEADINGS[form](text, outline)
+        source = ByteStream(data if form == PDF else text.encode(), meta={"encoding": "utf-8"})
+        converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
         return title, converted[0].content or "" if converted else "", converted[0].meta if converted else {}
 
 
@@ -223,49 +201,41 @@ def fingerprint(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
 
 
-def _build() -> tuple[Pipeline, set[str]]:
-    """Build the pipeline, and list the types for which a package is missing."""
-    pipeline = Pipeline()
-    pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
-    # With one file per run the joiner only passes on the output of its converter.
-    pipeline.add_component("joiner", DocumentJoiner())
-    missing = {mime_type for mime_type, package in _PACKAGES.items() if find_spec(package) is None}
-    for mime_type, make in _CONVERTERS.items():
+def _make_converters() -> tuple[dict[str, Any], set[str]]:
+    """Make Haystack's converters, and list the formats for which a package is missing."""
+    converters: dict[str, Any] = {}
+    missing = {form for form, package in _PACKAGES.items() if find_spec(package) is None}
+    for form, make in _CONVERTERS.items():
         try:
-            converter = make()
+            converters[form] = make()
         except ImportError:
-            missing.add(mime_type)
-            continue
-        name = mime_type.partition("/")[2]
-        pipeline.add_component(name, converter)
-        pipeline.connect(f"by_type.{mime_type}", f"{name}.sources")
-        pipeline.connect(f"{name}.documents", "joiner.documents")
-    return pipeline, missing
+            missing.add(form)
+    return converters, missing
 
 
-def _split(text: str, mime_type: str) -> list[str]:
+def _split(text: str, form: str) -> list[str]:
     """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
-    if mime_type in (CSV, JSON, XLSX):
+    if form in (CSV, JSON, XLSX):
         return pack_rows(text)
-    if mime_type == PPTX:
+    if form == PPTX:
         return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
     return split_into_passages(text)
 
 
-def _with_pages(parts: list[str], mime_type: str) -> Iterator[tuple[str, int | None]]:
+def _with_pages(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
     """Normalise the white space of every passage and find the page of its first letter."""
     page = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
         first_page = page + part.count("\f", 0, leading)
         page += part.count("\f")
-        if mime_type == PDF:
+        if form == PDF:
             # A PDF has a line break at the end of each printed line: join the split words and the lines.
             part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
             yield " ".join(part.split()), first_page
         else:
             part = re.sub(r"[^\S\n]+", " ", part)
-            yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if mime_type == PPTX else None
+            yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if form == PPTX else None
 
 
 def _is_small_front_matter(text: str) -> bool:
@@ -283,10 +253,6 @@ def _is_small_front_matter(text: str) -> bool:
     except yaml.YAMLError:
         # The converter reports it.
         return True
-
-
-def _text_title(text: str) -> str:
-    return ""
 
 
 def _markdown_title(text: str) -> str:
@@ -342,7 +308,7 @@ def _pdf_title(data: bytes) -> str:
     return "" if title.lower() in ("untitled", "title") else title
 
 
-_TITLES: dict[str, Callable[[str], str]] = {TEXT: _text_title, MARKDOWN: _markdown_title, HTML: _html_title}
+_TITLES: dict[str, Callable[[str], str]] = {MARKDOWN: _markdown_title, HTML: _html_title}
 # What puts a mark in front of each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
 
@@ -351,11 +317,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:300]
 
 
-def _reason(complaints: list[logging.LogRecord], mime_type: str) -> str:
+def _reason(complaints: list[logging.LogRecord], form: str) -> str:
     for record in complaints:
         if isinstance(error := getattr(record, "error", None), Exception):
             return f"it cannot be converted ({error}); it may be damaged"
-    return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if mime_type == PDF else "")
+    return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if form == PDF else "")
 
 
 # Names that belong to the converters, to Haystack's documents, or to the metadata written below.

@@ -21,11 +21,16 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
-from prefrag.components.settings import settings
 from prefrag.indexing.discovery import real_path
-from prefrag.indexing.embedding import elasticsearch_store
 from prefrag.indexing.report import IndexedFile
-from prefrag.indexing.stores import connect_elasticsearch, index_lock, is_own_mapping, open_passages, origin_of
+from prefrag.indexing.stores import (
+    connect_elasticsearch,
+    elasticsearch_store,
+    index_lock,
+    is_own_mapping,
+    open_passages,
+    origin_of,
+)
 
 # Changes of one collection wait so long for each other.
 WAIT_SECONDS = 60.0
@@ -206,7 +211,7 @@ def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tant
 def _open(index: str, store: str) -> Any:
     if store == "tantivy":
         return TantivyDocumentStore(path=str(index_path(index)))
-    return elasticsearch_store(settings.elasticsearch_url, index)
+    return elasticsearch_store(index=index)
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:

@@ -250,7 +250,6 @@ def open_passages(
 def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
     if index != index.lower():
         raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
-    share_secrets()
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
     with connect_elasticsearch() as client:
         address = without_userinfo(settings.elasticsearch_url)
@@ -264,15 +263,21 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
                 f"Elasticsearch at {address} has no index '{index}'. Make it with: "
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
-    store = ElasticsearchDocumentStore(
-        hosts=settings.elasticsearch_url,
+    store = elasticsearch_store(index=index, custom_mapping=mapping, request_timeout=_REQUEST_SECONDS)
+    return ElasticsearchPassageStore(store, index, address)
+
+
+def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    share_secrets()
+    given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
+    return ElasticsearchDocumentStore(
+        hosts=url or settings.elasticsearch_url,
         index=index,
-        custom_mapping=mapping,
         api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
         api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
-        request_timeout=_REQUEST_SECONDS,
+        **given,
     )
-    return ElasticsearchPassageStore(store, index, address)
 
 
 @contextmanager

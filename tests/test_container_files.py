@@ -31,7 +31,7 @@ from tests.container_files import (
 )
 from tests.docs.markdown import fenced
 from tests.docs.test_commands import problem
-from tests.docs.test_configuration import variables_of_the_code
+from tests.docs.test_configuration import settings
 from tests.server.serving import listening
 
 SERVICES: dict[str, Any] = compose()["services"]
@@ -200,7 +200,7 @@ class TestCompose:
     def test_every_variable_of_ours_is_one_that_is_documented(self):
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
 
-        assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= variables_of_the_code()
+        assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= settings()
 
     def test_the_web_is_left_to_the_answer_that_is_kept_with_the_documents(self):
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)

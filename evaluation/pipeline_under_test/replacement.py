@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.settings import settings
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
@@ -120,9 +119,9 @@ class Replacement:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
     def _make_elasticsearch_store(self) -> Block:
-        from prefrag.indexing.embedding import elasticsearch_store
+        from prefrag.indexing.stores import elasticsearch_store
 
-        store: Block = elasticsearch_store(settings.elasticsearch_url, self.local or "default").to_dict()
+        store: Block = elasticsearch_store(index=self.local or "default").to_dict()
         return store
 
     def _point_to_second_index(self, block: Block) -> Block:

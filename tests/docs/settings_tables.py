@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from prefrag.components.settings import SECTIONS, ModelSettings, allowed
+from prefrag.components.settings import SECTIONS, ModelSettings, _allowed
 from tests.docs.markdown import CHECKOUT
 
 GUIDE = CHECKOUT / "docs" / "configuration.md"
@@ -29,7 +29,7 @@ def _rows(table: Any, *prefixes: str) -> list[str]:
             [field.validation_alias] if field.validation_alias else [prefix + name.upper() for prefix in prefixes]
         )
         said, default = field.description, field.json_schema_extra["shown"] or _show(field.default)
-        rows.append(f"| {', '.join(f'`{one}`' for one in variables)} | {allowed(field)} | {said} | {default} |\n")
+        rows.append(f"| {', '.join(f'`{one}`' for one in variables)} | {_allowed(field)} | {said} | {default} |\n")
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from prefrag.components.settings import Settings, models, variable_of
+from prefrag.components.settings import Settings, _variable_of, models
 from tests.docs.markdown import CHECKOUT, GUIDES
 from tests.docs.settings_tables import GUIDE, write_tables
 
@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"PREFRAG_[A-Z]+(?:_[A-Z]+)*")
 
 def settings() -> set[str]:
     tables = (Settings, *(model._table for model in models.values()))  # type: ignore[attr-defined]
-    known = {variable_of(table, name) for table in tables for name in table.model_fields}
+    known = {_variable_of(table, name) for table in tables for name in table.model_fields}
     return known | {f"{name}_FILE" for name in known if "_API_KEY" in name}
 
 

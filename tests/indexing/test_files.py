@@ -73,7 +73,7 @@ class TestFiles:
         assert "its earlier passages stay" in report.skipped[0].reason
 
     def test_too_large_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(files.MOST_BYTES, "text/plain", 5_000_000)
+        monkeypatch.setitem(files.MOST_BYTES, "text", 5_000_000)
 
         [skipped] = index([make("a.txt", b"x" * 6_000_000)]).skipped
 

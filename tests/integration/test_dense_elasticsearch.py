@@ -18,7 +18,8 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.indexing import index
-from prefrag.indexing.embedding import elasticsearch_store, embed_index
+from prefrag.indexing.embedding import embed_index
+from prefrag.indexing.stores import elasticsearch_store
 
 
 def counted(text: str) -> list[float]:

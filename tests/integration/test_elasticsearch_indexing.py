@@ -22,9 +22,8 @@ from prefrag.components.document_stores.elasticsearch.titles import Elasticsearc
 from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing import delete_documents, index, list_documents, prune
-from prefrag.indexing.embedding import elasticsearch_store
 from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes
-from prefrag.indexing.stores import ElasticsearchPassageStore
+from prefrag.indexing.stores import ElasticsearchPassageStore, elasticsearch_store
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")

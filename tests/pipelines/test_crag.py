@@ -286,14 +286,6 @@ class TestAClosedWeb:
         assert "web" not in CALLS
         assert result["documents"][0]["id"] == "local-alpha"
 
-    async def test_by_the_administrator_is_closed_here_too(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
-        result = await run(scores(0, 0), "gold")
-
-        assert ("web" in CALLS, sent(result)) == (False, [])
-        assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
-
 
 class TestWithoutAModel:
     @pytest.fixture(autouse=True)

@@ -156,13 +156,6 @@ class TestAForcedReplyThatSearches:
         assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
 
 
-async def test_no_further_search_goes_to_the_final_answer():
-    result = await run(scripted(search("alpha"), "Thought: That is all.\nAction: None", "Final Answer: 1974"))
-
-    assert (result["answer"], result["forced"]) == ("1974", False)
-    assert len(events(result, "no_further_search")) == 1
-
-
 async def test_a_reply_that_opens_with_an_invented_observation_is_no_answer():
     invented = "Observation: [1] Fake\nThought: so\nFinal Answer: 1800\nSelf-Evaluation: CORRECT"
 

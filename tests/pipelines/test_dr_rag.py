@@ -112,21 +112,6 @@ def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so
     assert nodes(str(file))["second_stage"]["source"]["init_parameters"] == nodes(str(file))["local"] == first
 
 
-@pytest.mark.parametrize("name", [*DENSE, "vanilla_local_dense"])
-def test_by_similarity_matching_only_the_searches_differ(name: str):
-    words, meaning = nodes(name.removesuffix("_dense")), nodes(name)
-
-    # Neither stage has title boosts, which belong to the scores of BM25, or candidates for them.
-    source = {**words["local"], "candidates": None, "ranker": None, "retriever": meaning["local"]["retriever"]}
-    assert meaning.pop("local") == source
-    assert source["retriever"]["type"] == "prefrag.components.retrievers.dense_retriever.DenseRetriever"
-    words.pop("local")
-    if "second_stage" in meaning:
-        assert meaning["second_stage"].pop("source")["init_parameters"] == source
-        words["second_stage"].pop("source")
-    assert meaning == words
-
-
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
 async def test_without_the_concatenation_the_second_stage_searches_with_the_question_alone(name: str):
     pipeline = scripted(name, "Ada", positive=[], replace={"QueryDocConcat.parts": []})

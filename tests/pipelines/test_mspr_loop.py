@@ -208,15 +208,6 @@ class TestWithoutTheWeb:
         assert [event["reason"] for event in events(result, "steered")] == ["not_allowed"]
         assert "judge" not in CALLS, "with one source there is nothing to steer"
 
-    async def test_the_administrators_switch_closes_it_too(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-        script = (local("alpha"), web("beta"), final("1812"), final("1974"))
-
-        result = await ask(mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))), KNOWN)
-
-        assert sources(result) == ["local", "local", "local", None]
-        assert (CALLS.get("web"), result["queries_sent_out"]) == (None, [])
-
     async def test_the_ablation_without_prs_falls_back_as_well(self):
         replace = {"selector.enabled": False, "judge.enabled": False}
 

@@ -79,17 +79,6 @@ class TestRunOptions:
 
 
 class TestTheAdministratorsSwitch:
-    async def test_web_off_cannot_be_undone_by_a_request(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-        pipeline = scripted(
-            search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)
-        )
-
-        result = await run(pipeline, sources=["local", "web"])
-
-        assert CALLS.get("web") is None
-        assert result["queries_sent_out"] == []
-
     async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 

@@ -66,20 +66,6 @@ def test_the_settings_of_the_paper_are_the_defaults():
     assert judges["tree_judge"]["init_parameters"]["cost_of_leaving"] == 2
 
 
-def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_local_documents():
-    embedded, elasticsearch = graph("prefrag"), graph("prefrag_elasticsearch")
-
-    assert elasticsearch["connections"] == embedded["connections"]
-    for data in (embedded, elasticsearch):
-        for name in ("local", "local_again"):
-            data["components"][name]["init_parameters"].pop("retriever")
-        for name in ("web", "web_again"):
-            data["components"][name]["init_parameters"]["retriever"]["init_parameters"].pop("demo_stand_in")
-        judges = data["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
-        judges["tree_judge"]["init_parameters"].pop("term_statistics")
-    assert elasticsearch["components"] == embedded["components"]
-
-
 def test_the_demo_never_stands_in_for_the_web_beside_documents_in_elasticsearch():
     assert shipped("prefrag").get_component("web").retriever.stays_local
     assert not shipped("prefrag_elasticsearch").get_component("web").retriever.stays_local
@@ -171,36 +157,6 @@ def test_only_direct_states_which_source_is_preferred(name: str, is_stated: bool
     tools = parameters(name)["reasoner"]["tools"]
 
     assert any("prefer" in tool["description"].lower() for tool in tools) is is_stated
-
-
-def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():
-    prefrag, classifier = graph("prefrag"), graph("prefrag_classifier")
-
-    judges = prefrag["components"]["judge"]["init_parameters"]
-    judges["judge"] = judges["judge"]["init_parameters"]["tree_judge"]
-    assert classifier == prefrag
-
-
-@pytest.mark.parametrize("name", ["prefrag_linked", "mspr_linked"])
-def test_the_retriever_of_the_local_source_and_what_comes_last_differ_from_the_pipeline_without_links(name: str):
-    plain, linked = graph(name.removesuffix("_linked")), graph(name)
-
-    for block in {"local", "local_again"} & set(linked["components"]):
-        parameters = linked["components"][block]["init_parameters"]
-        retriever = parameters["retriever"]
-        assert retriever["type"] == "prefrag.components.retrievers.linked_retriever.LinkedRetriever"
-        assert parameters["observed_last"]
-        parameters |= {"retriever": retriever["init_parameters"]["retriever"], "observed_last": False}
-    assert linked == plain
-
-
-@pytest.mark.parametrize("name", DENSE)
-def test_only_the_preferred_source_differs_from_the_pipeline_over_words(name: str):
-    words, vectors = graph("prefrag_elasticsearch" if "elasticsearch" in name else "prefrag"), graph(name)
-
-    differing = {part for part in words["components"] if words["components"][part] != vectors["components"][part]}
-    assert differing - {"judge"} == {"local", "local_again"}
-    assert words["connections"] == vectors["connections"]
 
 
 @pytest.mark.parametrize("name", DENSE)

@@ -123,21 +123,6 @@ from prefrag.pipelines.trace_text import trace_text
         ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
         ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
         ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
-    ],
-)
-def test_writes_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
-    assert trace_text(Event(kind, 1, data)) == line
-
-
-@given(st.text(), st.lists(st.text()))
-def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
-    for event in (Event("thought", 1, {"text": text}), Event("found", 1, {"source": "web", "titles": titles})):
-        assert trace_text(event).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("kind", "data", "line"),
-    [
         (
             "selection",
             {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
@@ -202,5 +187,11 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
         ),
     ],
 )
-def test_the_decisions_of_the_other_methods_are_written_in_words(kind: str, data: dict, line: str):
+def test_writes_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
     assert trace_text(Event(kind, 1, data)) == line
+
+
+@given(st.text(), st.lists(st.text()))
+def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
+    for event in (Event("thought", 1, {"text": text}), Event("found", 1, {"source": "web", "titles": titles})):
+        assert trace_text(event).isprintable()

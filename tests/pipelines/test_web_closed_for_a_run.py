@@ -20,16 +20,33 @@ from tests.pipelines.test_mspr_loop import final, local, mspr, web
 QUESTION = "In which year did the yard that built alpha win the delta prize?"
 NOTHING_GOOD = json.dumps({"1": 0, "2": 0})
 
+CHOSEN = (search("delta", tool="Search_Web"), search("alpha", tool="Search_Local"), answer("x", "INCORRECT"), answer())
 # Each searches the web where nothing closes it.
 METHODS: dict[str, Callable[[], Any]] = {
     "prefrag": lambda: scripted(search("delta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
     "prefrag_three_sources": lambda: scripted(
         answer("x", "INCORRECT"), answer(), pipeline="prefrag_three_sources", documents={"local": {}, "archive": {}}
     ),
+    "prefrag_without_reflection": lambda: scripted(
+        search("alpha"), search("delta"), answer(), verdicts=(verdict(False),), pipeline="prefrag_without_reflection"
+    ),
+    "prefrag_direct": lambda: scripted(*CHOSEN, pipeline="prefrag_direct"),
+    "prefrag_without_preference": lambda: scripted(*CHOSEN, pipeline="prefrag_without_preference"),
     "mspr": lambda: mspr(local("alpha"), web("delta"), final(), verdicts=(verdict(False),)),
+    "react": lambda: scripted(*CHOSEN, pipeline="react"),
     "react_mix": lambda: scripted(search("alpha"), answer(), pipeline="react_mix"),
     "vanilla_mix": lambda: scripted("1974", pipeline="vanilla_mix"),
     "crag": lambda: scripted(NOTHING_GOOD, NOTHING_GOOD, '{"query": "delta"}', "1974", pipeline="crag"),
+}
+# What the environment and the key say, what the request asks for, and the reason that the trace gives.
+CLOSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "request": ("on", "", {"web": False}, "this request closes the web"),
+    "key": ("on", CLOSED_BY_KEY, {}, "the key of this request may not use the web"),
+    "key, asked for": ("on", CLOSED_BY_KEY, {"web": True}, "the key of this request may not use the web"),
+    "key and request": ("on", CLOSED_BY_KEY, {"web": False}, "the key of this request may not use the web"),
+    "administrator": ("off", "", {}, "the web is closed by PREFRAG_WEB=off"),
+    "administrator, asked for": ("off", "", {"web": True}, "the web is closed by PREFRAG_WEB=off"),
+    "administrator, named": ("off", "", {"sources": ["local", "web"]}, "the web is closed by PREFRAG_WEB=off"),
 }
 
 
@@ -45,40 +62,25 @@ class TestEveryMethod:
 
         assert result["queries_sent_out"]
 
-    async def test_stays_at_home_where_the_request_says_so(self, method: str):
-        result = await pipelines.ask_async(METHODS[method](), QUESTION, web=False)
-
-        assert "web" not in CALLS
-        assert result["queries_sent_out"] == result["queries_held_back"] == []
-        assert reason(result) == "Not searched: web (this request closes the web)"
-
-    @pytest.mark.parametrize("wanted", [None, True, False])
-    async def test_stays_at_home_where_the_key_may_not_whatever_the_request_says(
-        self, method: str, wanted: bool | None
-    ):
-        token = web_closed_by.set(CLOSED_BY_KEY)
+    @pytest.mark.parametrize("closed", CLOSED)
+    async def test_stays_at_home_where_it_is_closed(self, method: str, closed: str, monkeypatch: pytest.MonkeyPatch):
+        setting, by_key, options, why = CLOSED[closed]
+        monkeypatch.setenv("PREFRAG_WEB", setting)
+        token = web_closed_by.set(by_key)
         try:
-            result = await pipelines.ask_async(METHODS[method](), QUESTION, web=wanted)
+            result = await pipelines.ask_async(METHODS[method](), QUESTION, **options)
         finally:
             web_closed_by.reset(token)
 
         assert "web" not in CALLS
-        assert reason(result) == "Not searched: web (the key of this request may not use the web)"
+        assert result["queries_sent_out"] == result["queries_held_back"] == []
+        assert reason(result) == f"Not searched: web ({why})"
 
 
 async def test_the_closed_web_is_not_offered_to_the_model():
     await pipelines.ask_async(METHODS["mspr"](), QUESTION, web=False)
 
     assert "Search_Web" not in CALLS["model"][0]["prompt"]
-
-
-async def test_true_never_opens_what_is_closed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_WEB", "off")
-
-    result = await pipelines.ask_async(METHODS["prefrag"](), QUESTION, web=True)
-
-    assert "web" not in CALLS
-    assert "closed by PREFRAG_WEB=off" in reason(result)
 
 
 async def test_the_web_alone_is_refused_before_the_run():
