@@ -41,7 +41,14 @@ arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunFailed(PrefragError, RuntimeError):
-    """A run broke off."""
+    """A run broke off.
+
+    :param message: What happened and what to do.
+    :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
+    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy, 422 for
+        filters that do not fit the documents.
+    :param retry_after: Seconds after which the model server wants the next call, if it sent them.
+    """
 
     http_status = 502
 
@@ -70,6 +77,14 @@ async def stream(
     """Run a pipeline and yield each event of its trace as it happens.
 
     When the generator is closed, or whoever waits for it is cancelled, the calls of the run are cancelled as well.
+
+    :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
+    :param question: The question.
+    :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :returns: The events, then the result.
+    :raises ValueError: When the question or an option cannot be used.
+    :raises RunFailed: When the run breaks off.
     """
     inputs, context = _prepare(pipeline, question, options)
     # Joiners add nothing to the trace, and every output that is watched is copied.
@@ -181,7 +196,14 @@ class _RecordTasks(Awaitable[T]):
 
 
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
-    """Build the state of a run without running it, so that a question or an option that cannot be used is refused."""
+    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
+
+    :param pipeline: A loaded pipeline.
+    :param question: The question.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :returns: The state with which the run would begin.
+    :raises ValueError: When the question or an option cannot be used.
+    """
     inputs, context = _prepare(pipeline, question, options)
     building = pipeline.get_component("start").run_async(**inputs)
     started = await asyncio.get_running_loop().create_task(building, context=context)
@@ -190,7 +212,15 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
 
 
 async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
-    """Run a pipeline as :func:`stream` does, and return only the result."""
+    """Run a pipeline as :func:`stream` does, and return only the result.
+
+    :param pipeline: A loaded pipeline.
+    :param question: The question.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :returns: The result.
+    :raises ValueError: When the question or an option cannot be used.
+    :raises RunFailed: When the run breaks off.
+    """
     result: dict[str, Any] = {}
     async for output in stream(pipeline, question, **options):
         if isinstance(output, dict):
@@ -206,6 +236,13 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
     print(pipelines.ask("Who founded the company that built the Aurora log?")["answer"])
     ```
+
+    :param question: The question.
+    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :returns: The result.
+    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
+    :raises RunFailed: When the run breaks off.
     """
     loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
@@ -216,7 +253,11 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find the errors of a run in which every search failed, so that its answer rests on no document."""
+    """Find the errors of a run in which every search failed, so that its answer rests on no document.
+
+    :param result: The result of a run, or the part of it that exists.
+    :returns: The last error of each source that was searched, by its name, when every search failed; otherwise empty.
+    """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
     # With a provider's name, a part of the search succeeded and found nothing while another part failed.
     no_provider = ("", RECORDING)

@@ -122,6 +122,13 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
     ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
+
+    :param pipeline: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
+    :param replace: New parts by their paths; or a function that is called with each block, the inner ones first, and
+        returns its replacement.
+    :returns: The Haystack pipeline, not yet warmed up.
+    :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
+    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML, as the message states.
     """
     path = find(pipeline)
     block = read_block(path)

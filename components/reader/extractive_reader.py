@@ -26,7 +26,7 @@ from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
-from prefrag.components.text.sentences import sentence_at, split_sentences
+from prefrag.components.text.sentences import sentence_at, shown_sentences
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -291,7 +291,7 @@ def read_card(file: Path) -> ReaderCard:
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Find the sentence with most of the question's words."""
-    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
+    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])
 
 

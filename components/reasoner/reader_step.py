@@ -13,6 +13,7 @@ from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.evidence import rank_sentences
 from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
+from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
 FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
@@ -89,7 +90,7 @@ def next_query(state: State) -> str | None:
 def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
     asked = " ".join([state.question, *(search.query for search in state.searches)]).casefold()
     seen = {str(document.meta.get("title") or "").casefold() for document in documents}
-    for one in rank_sentences(state.question, documents):
+    for one in rank_sentences(state.question, documents, split=plain_sentences):
         for span in span_candidates(0, "", one.sentence):
             name = span.text.casefold()
             if span.kind == "name" and name not in seen and name not in asked:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 
 from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
-from prefrag.components.text.sentences import sentence_spans, split_sentences
+from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import words
 
 _MAX_SENTENCES = 5
@@ -38,18 +38,22 @@ def find_evidence(state: State) -> list[Evidence]:
     return list(chosen.values())[:_MAX_SENTENCES]
 
 
-def rank_sentences(query: str, documents: Sequence[Document], question: str = "") -> list[Evidence]:
+def rank_sentences(
+    query: str,
+    documents: Sequence[Document],
+    question: str = "",
+    split: Callable[[str], list[str]] = shown_sentences,
+) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they hold, rare words first.
 
     :param query: The query.
     :param documents: The documents, best first; of two sentences that are as good the earlier one comes first. Only
         the first 60,000 characters of each are read.
     :param question: A question whose words count as well.
+    :param split: Splits a text into its sentences.
     :returns: The sentences, best first.
     """
-    sentences = [
-        (one, sentence) for one in documents for sentence in split_sentences((one.content or "")[:_MAX_RANKED])
-    ]
+    sentences = [(one, sentence) for one in documents for sentence in split((one.content or "")[:_MAX_RANKED])]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [sum(weights.get(word, 0.0) for word in one) for one in held]

@@ -6,9 +6,10 @@ here and checked in the tests on cases that were computed with them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from prefrag.evaluation.metrics.answers import em, normalise, overlap, yes_no
+from prefrag.evaluation.metrics.answers import acc, em, normalise, overlap, yes_no
 from prefrag.evaluation.question import Question
 
 _CLOSED = ("yes", "no", "noanswer")
@@ -96,3 +97,17 @@ def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str,
             if "official_accuracy" in score
         ]
     )
+
+
+def authors_scores(question: Question, answer: str) -> dict[str, float]:
+    """Score an answer as the published code of PrefRAG does.
+
+    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
+        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the answer contains
+        the gold word as a whole word, whatever else it contains.
+    """
+    if question.dataset == "bioasq":
+        found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)
+        return {"authors_acc": float(found)}
+    scores = squad(answer, question.answers)
+    return {"authors_acc": acc(answer, question.answers), "authors_em": scores["em"], "authors_f1": scores["f1"]}

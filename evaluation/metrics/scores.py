@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from prefrag.evaluation.metrics.answers import answer_scores
-from prefrag.evaluation.metrics.authors import authors_scores
 from prefrag.evaluation.metrics.certainty import certainty_scores, is_withheld
-from prefrag.evaluation.metrics.official import official_scores
+from prefrag.evaluation.metrics.official import authors_scores, official_scores
 from prefrag.evaluation.metrics.passages import passage_scores
 from prefrag.evaluation.question import Question
 

@@ -15,8 +15,8 @@ from prefrag.components.text.term_statistics import passage_text, words
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.datasets.jsonl import SPLIT
+from prefrag.evaluation.simulated_reader.gold import cut_to_sentences
 from prefrag.evaluation.simulated_reader.policy import draw
-from prefrag.evaluation.snippets import cut_to_sentences
 
 # The passages of a corpus that junk is drawn from: enough for variety, few enough for any memory.
 _POOL = 2_000

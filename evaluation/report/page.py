@@ -11,19 +11,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from prefrag.evaluation.report.against import Against, compare_one_change, compare_with_reference
+from prefrag.evaluation.report.against import Against, compare_one_change, compare_with_reference, list_variations
 from prefrag.evaluation.report.comparison import COMPARED, Comparison, Intervals, score_intervals
 from prefrag.evaluation.report.drill_down import drill_down
 from prefrag.evaluation.report.exports import escape_latex, write_comparisons, write_tables
 from prefrag.evaluation.report.grouping import Settings, group_by_setting, group_by_task
 from prefrag.evaluation.report.intervals import CONFIDENCE, RESAMPLES
 from prefrag.evaluation.report.measures import DASH, SECONDS, Measure
-from prefrag.evaluation.report.paper_tables import paper_tables
+from prefrag.evaluation.report.paper_tables import describe_split, paper_tables
 from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
 from prefrag.evaluation.report.settings import Setting
-from prefrag.evaluation.report.split import describe_split
 from prefrag.evaluation.report.table import Table
-from prefrag.evaluation.report.variations import list_variations
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"

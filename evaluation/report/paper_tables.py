@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
 from prefrag.evaluation.report.comparison import Intervals
 from prefrag.evaluation.report.grouping import Settings, sort_key, vary
 from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
+    DASH,
     DOCUMENTS,
     EM,
     F1,
@@ -26,13 +30,19 @@ from prefrag.evaluation.report.measures import (
 )
 from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
-from prefrag.evaluation.report.table import Column, Lines, Table, fill_table
+from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
 # The single-retrieval methods to which calls and time are relative, best match first.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
 _ACCURACY_ALONE = ("bioasq",)
+_SOURCES = ("local", "web", "both")
+_NOTE_OF_SPLIT = (
+    "The shares of the gold passages that the local source alone, the web alone and both hold, and the questions with "
+    "gold passages that the local source lacks and others that the web lacks: no method can find all of those in one "
+    "source."
+)
 
 
 @dataclass(frozen=True)
@@ -319,3 +329,53 @@ def _table_of_values(
         blocks.append((describe(name, value), lines))
     runs = [run for held in values.values() for run in held]
     return fill_table(id, title, "Runs that differ in nothing else.", blocks, runs, intervals, _scores)
+
+
+def describe_split(runs: Sequence[Run]) -> Table | None:
+    """Make a table of the shares of each split corpus."""
+    gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    for run in runs:
+        if run.config.get("split") and run.config.get("corpus"):
+            held = gold.setdefault((run.dataset, str(run.config["corpus"])), {})
+            held.update({id: prediction.gold for id, prediction in run.predictions.items()})
+    if not gold:
+        return None
+    corpora = Counter(dataset for dataset, _ in gold)
+    rows = [
+        Row(
+            dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})",
+            _fill_cells(of_question, _read_sources(Path(corpus), {id for ids in of_question.values() for id in ids})),
+        )
+        for (dataset, corpus), of_question in sorted(gold.items())
+    ]
+    columns = (*("Questions", "Gold passages"), *("Local only %", "Web only %", "Both %"), "Neither half alone")
+    title = "The split (dataset statistics: PrefRAG, table 3)"
+    return Table("shares", title, _NOTE_OF_SPLIT, (("", len(columns)),), columns, tuple(rows), label="Dataset")
+
+
+def _fill_cells(of_question: Mapping[str, Sequence[str]], sources: Mapping[str, str] | None) -> tuple[Cell, ...]:
+    if not sources:
+        return (Cell(str(len(of_question))), *[Cell(DASH)] * 5)
+    number = Counter(sources.values())
+    shares = [f"{100 * number[source] / len(sources):.1f}" for source in _SOURCES]
+    held = [{sources.get(id) for id in ids} for ids in of_question.values()]
+    neither = sum({"local", "web"} <= found for found in held)
+    return tuple(Cell(text) for text in (str(len(of_question)), str(len(sources)), *shares, str(neither)))
+
+
+def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
+    """Return the source of each of these passages, or None where the corpus cannot be read."""
+    found = {}
+    try:
+        with corpus.open("rb") as stream:
+            for number, _, line in passage_lines(stream):
+                try:
+                    record = read_passage_line(line, number)
+                except PassageError:
+                    # The index leaves it out, too.
+                    continue
+                if record.id in ids and record.source in _SOURCES:
+                    found[record.id] = str(record.source)
+    except OSError:
+        return None
+    return found

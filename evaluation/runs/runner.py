@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from prefrag.evaluation.metrics.prices import Prices, read_prices
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Evaluation, Experiment
@@ -19,7 +20,6 @@ from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.predictor import Predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
-from prefrag.evaluation.runs.score_bar import open_score_bar
 from prefrag.pipelines.asking import run_to_end
 
 
@@ -185,3 +185,52 @@ def _check_prices(prices: Mapping[str, Any], config: Mapping[str, Any]) -> None:
 def _priced_model(config: Mapping[str, Any]) -> str | None:
     """Return the model whose price counts; the simulated reader has none."""
     return SIMULATED if config["simulated"] else config["llm"].get("model")
+
+
+class ScoreBar:
+    """A progress bar with the scores so far."""
+
+    def __init__(self, bar: Progress, total: int, done: Sequence[Mapping[str, Any]]):
+        self._bar = bar
+        self._values: dict[str, list[float]] = {}
+        self._errors = 0
+        self._task = bar.add_task("", total=total, scores="")
+        self._failure_shown = False
+        for prediction in done:
+            self._count(prediction)
+
+    def show(self, prediction: Mapping[str, Any]) -> None:
+        """Count one more prediction, and print the first error."""
+        if prediction.get("error") and not self._failure_shown and not self._bar.disable:
+            self._failure_shown = True
+            message = f"Question '{prediction['id']}' failed: {prediction['error']}"
+            self._bar.console.print(message, style="red", markup=False, highlight=False)
+        self._count(prediction)
+
+    def _count(self, prediction: Mapping[str, Any]) -> None:
+        from prefrag.evaluation.metrics import has_failed
+
+        scores = prediction.get("scores") or {}
+        counts = (prediction.get("result") or {}).get("counts") or {}
+        shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
+        for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
+            self._values.setdefault(name, []).append(value)
+        self._errors += has_failed(prediction)
+        means = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
+        text = ", ".join([*means, *([f"errors {self._errors}"] if self._errors else [])])
+        self._bar.update(self._task, advance=1, scores=text)
+
+
+@contextmanager
+def open_score_bar(total: int, done: Sequence[Mapping[str, Any]], shown: bool) -> Iterator[ScoreBar]:
+    """Open a progress bar on the error stream."""
+    columns = (
+        TextColumn("evaluating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[scores]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+        yield ScoreBar(bar, total, done)

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from prefrag.components.prompts.quotation import quote_text, quote_title
-from prefrag.components.text.sentences import split_sentences
+from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.snippets import cut_to_sentences
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +159,7 @@ class GoldQuestion:
             if held:
                 return all(any(fold_words(name) in shown for name in fact) for fact in held)
         wanted = set(fold_words(self.question.question).split())
-        sentences = split_sentences(passage.text)
+        sentences = plain_sentences(passage.text)
         best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
         return fold_words(best) in shown
 
@@ -259,3 +258,9 @@ def _load(
             logger.warning("Two questions read '%s': the first one's passages count for both.", text)
         gold.setdefault(text, GoldQuestion(question, held))
     return gold
+
+
+def cut_to_sentences(text: str, many: int) -> str:
+    """Cut a text to its first sentences, as the snippet of a search engine is."""
+    sentences = plain_sentences(text)
+    return text if not many or len(sentences) <= many else " ".join(sentences[:many])

@@ -110,6 +110,16 @@ def test_contributing_lists_the_rooms_of_components_in_their_order():
     assert [line.split()[0] for line in order.splitlines()] == present
 
 
+def test_the_map_of_contributing_leads_to_files():
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = text.split("## Where a behaviour is")[1].split("\n## ")[0].splitlines()[4:]
+    named = [spans(row.rsplit("|", 2)[1]) for row in rows if row]
+
+    assert len(named) > 30
+    assert all(named), "each behaviour has a file"
+    assert [name for names in named for name in names if not (CHECKOUT / name).is_file()] == []
+
+
 def test_contributing_shows_the_protocol_of_a_judge():
     (shown,) = fenced((CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
     methods = {node.name: node for node in ast.parse(shown).body[0].body}  # type: ignore[attr-defined]

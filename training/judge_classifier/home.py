@@ -16,8 +16,7 @@ from haystack import Document
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.text.term_statistics import words
-from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
-from prefrag.training.judge_classifier.steps import JudgedStep, make_source
+from prefrag.training.judge_classifier.steps import JudgedStep, RememberedTerms, make_source
 
 Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")

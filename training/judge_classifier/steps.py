@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,11 @@ from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
-from prefrag.components.text.term_statistics import passage_text
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
-from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
 # The weights with which a corpus without a field `source` is divided between the sources.
 _SHARES = {"local": 2, "web": 1, "both": 1}
@@ -148,3 +147,35 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
         top_k=top_k,
         retry_policy=RetryPolicy(timeout=60.0),
     )
+
+
+class RememberedTerms:
+    """A cache of the term statistics of a store, which analyses each text and counts each word once.
+
+    Nothing may be written to the store in the meantime.
+    """
+
+    def __init__(self, statistics: TermStatistics):
+        self._statistics = statistics
+        self._analysed: dict[str, list[str]] = {}
+        self._total = 0
+        self._frequencies: dict[str, int] = {}
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the terms of a text as the index holds them."""
+        return self.analyze_many([text])[0]
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        """Return the terms of each text."""
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
+        self._analysed |= zip(unknown, analyze_texts(unknown, self._statistics), strict=True)
+        return [self._analysed[text] for text in texts]
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
+        """Return the number of documents, and of those that contain each term."""
+        words = list(words)
+        unknown = [word for word in words if word not in self._frequencies]
+        if unknown or not self._total:
+            self._total, counted = self._statistics.document_frequencies(unknown)
+            self._frequencies |= {word: counted.get(word, 0) for word in unknown}
+        return self._total, {word: self._frequencies[word] for word in words}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from transformers import BertConfig, BertModel
 from transformers.utils import logging
 
 from prefrag.components.reader.reader_input import LONGEST, encode
+from prefrag.training.phase import Phase, train_phase
 from prefrag.training.reader.examples import Example, find_answers
 
 KINDS = ("span", "yes", "no", "none")
@@ -132,3 +133,24 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
         if one.starts
     ]
     return loss + torch.stack(spans).mean() if spans else loss
+
+
+def train_encoder(
+    reader: ReaderEncoder,
+    tokenizer: object,
+    examples: Iterable[Example],
+    longest: int,
+    phase: Phase,
+    seed: int,
+    checkpoint: Path,
+    on_progress: Callable[[str], None] = print,
+    moves_positions: bool = False,
+) -> int:
+    """Train for one phase; where its checkpoint exists, go on from there."""
+    tokens = [one for example in examples if (one := tokens_of(tokenizer, example, longest)) is not None]
+
+    def loss(batch: list[int], step: int) -> Tensor:
+        draw = random.Random(f"{seed}-{step}") if moves_positions else None
+        return loss_of(reader, [tokens[number] for number in batch], draw)
+
+    return train_phase(reader, [len(one.ids) for one in tokens], loss, phase, seed, checkpoint, on_progress)

@@ -253,8 +253,7 @@ def _train_encoders(
     """Train the encoder of each half and export both and their mean."""
     # Imported here, because only this part needs PyTorch.
     from prefrag.training.phase import Phase
-    from prefrag.training.reader.encoder import mean_of, pretrained
-    from prefrag.training.reader.encoder_training import train_encoder
+    from prefrag.training.reader.encoder import mean_of, pretrained, train_encoder
     from prefrag.training.reader.export import export_encoder
 
     tokenizer = load_tokenizer(output / TOKENIZER)

@@ -346,6 +346,9 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if index_exists(path):
+            # Another thread or process has made it in the meantime.
+            return
         raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

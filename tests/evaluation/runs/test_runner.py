@@ -11,7 +11,7 @@ import pytest
 from prefrag import evaluation
 from prefrag.evaluation.question import Question
 from prefrag.pipelines import load
-from tests.evaluation.answering import questions_file
+from tests.evaluation.answering import pipeline, questions_file
 from tests.evaluation.runs.boxes import QUESTIONS, lines, read, run
 from tests.fakes import CALLS
 
@@ -126,3 +126,21 @@ class TestRun:
     def test_refuses_what_makes_no_sense(self, boxes: Path, settings: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
             run(boxes, **settings)
+
+
+def test_shows_the_scores_so_far(boxes: Path, capsys: pytest.CaptureFixture[str]):
+    run(boxes, progress=True)
+
+    assert "acc" in capsys.readouterr().err
+
+
+def test_shows_the_first_error_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = pipeline(tmp_path, QUESTIONS, failures={"q1": 9, "q2": 9})
+    run(path, retries=0, concurrency=1, progress=True)
+    printed = " ".join(capsys.readouterr().err.split())
+    run(path, retries=0, progress=False)
+
+    assert printed.count("Question 'q") == 1
+    assert "Question 'q1' failed: " in printed
+    assert "the server is down" in printed
+    assert capsys.readouterr().err == ""

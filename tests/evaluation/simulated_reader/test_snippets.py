@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.evaluation.question import Hop, Question
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage
-from prefrag.evaluation.snippets import cut_to_sentences
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, cut_to_sentences
 from tests.benchmark_data import DATA, DATASETS, with_data
 
 TOWN = Passage("p1", "Corvo", "Corvo is a town. It lies by the sea. Its mayor is Dora Stern. She likes elms.")

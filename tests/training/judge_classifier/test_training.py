@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier import train_judge
-from prefrag.training.judge_classifier.steps import simulated_steps, two_sources
+from prefrag.training.judge_classifier.steps import RememberedTerms, simulated_steps, two_sources
 from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
 from prefrag.training.results import Training
 from tests.components.samples import document, found, search_step, state
@@ -323,3 +323,39 @@ def test_the_command_writes_the_trees(dataset: Dataset, tmp_path: Path):
     assert result.exit_code == 0, result.output
     assert "Trained on 30 questions" in result.output
     assert (tmp_path / "t.json").is_file()
+
+
+class Counting:
+    """Split texts into words, and record the requests."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.words: list[str] = []
+
+    def analyze(self, text: str) -> list[str]:
+        self.texts.append(text)
+        return text.split()
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
+        requested = list(words)
+        self.words += requested
+        return 10, {word: len(word) for word in requested if word != "absent"}
+
+
+def test_a_text_is_analysed_once():
+    store = Counting()
+    terms = RememberedTerms(store)
+
+    assert terms.analyze_many(["a b", "c", "a b"]) == [["a", "b"], ["c"], ["a", "b"]]
+    assert terms.analyze("c") == ["c"]
+    assert store.texts == ["a b", "c"]
+
+
+def test_a_word_is_counted_once():
+    store = Counting()
+    terms = RememberedTerms(store)
+
+    assert terms.document_frequencies([]) == (10, {})
+    assert terms.document_frequencies(["yard", "absent"]) == (10, {"yard": 4, "absent": 0})
+    assert terms.document_frequencies(["absent", "sea"]) == (10, {"absent": 0, "sea": 3})
+    assert store.words == ["yard", "absent", "sea"]
