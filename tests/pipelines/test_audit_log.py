@@ -149,7 +149,7 @@ class TestALine:
 
         assert [line["event"] for line in lines(log)] == ["model_call", "query", "model_call"]
 
-    @pytest.mark.parametrize("setting", ["off", "hash", "no"])
+    @pytest.mark.parametrize("setting", ["off", "hash"])
     def test_has_only_a_hash_of_the_query_where_the_administrator_says_so(
         self, log: Path, monkeypatch: pytest.MonkeyPatch, setting: str
     ):

@@ -8,26 +8,14 @@ import pytest
 
 from prefrag import pipelines
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.scripted import answer, kinds, local, scripted, search, verdict, web
 
 QUESTION = "Who built alpha, and when did delta win the prize?"
 CHOOSING = ["prefrag_direct", "prefrag_without_preference"]
 
 
-def local(query: str) -> str:
-    return search(query, tool="Search_Local")
-
-
-def web(query: str) -> str:
-    return search(query, tool="Search_Web")
-
-
 async def run(pipeline: str, *replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
     return await pipelines.ask_async(scripted(*replies, pipeline=pipeline, **settings), QUESTION, **(options or {}))
-
-
-def kinds(result: dict[str, Any]) -> list[str]:
-    return [event["kind"] for event in result["trace"]]
 
 
 @pytest.mark.parametrize("pipeline", CHOOSING)
