@@ -46,11 +46,6 @@ _ORIGINS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
 
 
-def most_upload_bytes() -> int:
-    """Read how large the body of one upload may be."""
-    return settings.max_upload_bytes
-
-
 def read_name(sent: bytes) -> str:
     """Make the name of an uploaded file one that can be kept."""
     try:
@@ -72,7 +67,7 @@ def read_name(sent: bytes) -> str:
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
     """Write the files of a form to disk as they arrive."""
-    limit = most_upload_bytes()
+    limit = settings.max_upload_bytes
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
     )

@@ -205,13 +205,7 @@ def fewest_tokens(config: Any) -> int:
 
 
 def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
-    """Pad what a model reads to the fewest tokens.
-
-    :param inputs: The output of :func:`encode_pairs`.
-    :param fewest: See :func:`fewest_tokens`.
-    :param padding: The token of the padding.
-    :returns: The same with columns added where there are too few.
-    """
+    """Pad what a model reads to the fewest tokens."""
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs

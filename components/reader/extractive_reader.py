@@ -302,13 +302,7 @@ _RANK_WEIGHT = 0.05
 
 
 def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose the documents that are in the pairs most likely to be needed together.
-
-    :param question: The question.
-    :param documents: The documents, best first; of more than 20 the first are compared.
-    :param number: The most documents to choose.
-    :returns: The documents, in their order where none is left out, else those in the best pairs first.
-    """
+    """Choose the documents that are in the pairs most likely to be needed together."""
     if len(documents) <= number:
         return list(documents)
     compared = documents[: max(_MOST, number)]

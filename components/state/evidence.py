@@ -23,11 +23,7 @@ _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentence that carries the answer, one for each search, and those of the other candidates.
-
-    :param state: The state at the end of a run.
-    :returns: At most five sentences, each once: that of the answer first, then in the order of the searches.
-    """
+    """Choose the sentence that carries the answer, one for each search, and those of the other candidates."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     found = [*read[:1], *rank_sentences(state.question, state.attached)[:1]]
     for step in state.steps:
@@ -44,15 +40,7 @@ def rank_sentences(
     question: str = "",
     split: Callable[[str], list[str]] = shown_sentences,
 ) -> list[Evidence]:
-    """Rank the sentences of documents by the words of a query that they hold, rare words first.
-
-    :param query: The query.
-    :param documents: The documents, best first; of two sentences that are as good the earlier one comes first. Only
-        the first 60,000 characters of each are read.
-    :param question: A question whose words count as well.
-    :param split: Splits a text into its sentences.
-    :returns: The sentences, best first.
-    """
+    """Rank the sentences of documents by the words of a query that they hold, rare words first."""
     sentences = [(one, sentence) for one in documents for sentence in split((one.content or "")[:_MAX_RANKED])]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
@@ -61,14 +49,7 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a document that speaks most to an answer, or else to a query.
-
-    :param text: The text of the document; only its first 6,000 characters are read.
-    :param query: What the document was searched for.
-    :param question: The question, which decides between sentences that are as good.
-    :param answer: The answer that cites the document; nothing where none does.
-    :returns: Where the sentence begins and ends in the text; None where no sentence has a word of them.
-    """
+    """Find the sentence of a document that speaks most to an answer, or else to a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]

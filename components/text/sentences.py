@@ -53,11 +53,7 @@ def ends_with_stop(text: str) -> bool:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Find the sentences of a text, to show one of them in its place.
-
-    :param text: The text.
-    :returns: Where each begins and ends, without blanks around it; one of more than 400 characters is several.
-    """
+    """Find the sentences of a text, to show one of them in its place."""
     ends = [
         (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
     ]
@@ -77,21 +73,12 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def shown_sentences(text: str) -> list[str]:
-    """Split a text into the sentences that are shown.
-
-    :param text: The text.
-    :returns: Its sentences, see :func:`sentence_spans`.
-    """
+    """Split a text into the sentences that are shown."""
     return [text[begin:end] for begin, end in sentence_spans(text)]
 
 
 def sentence_at(text: str, place: int) -> str:
-    """Find the sentence at a place.
-
-    :param text: The text.
-    :param place: The place of a character in it.
-    :returns: The sentence; the one before it where the place is between two.
-    """
+    """Find the sentence at a place."""
     spans = sentence_spans(text)
     begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
     return text[begin:end]
@@ -110,12 +97,7 @@ def plain_sentences(text: str) -> list[str]:
 
 
 def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into strips of a few plain sentences, about equally long.
-
-    :param text: The text.
-    :param sentences: The most sentences of a strip.
-    :returns: The strips as they stand in the text, none of them empty; one for a text of at most two sentences.
-    """
+    """Split a text into strips of a few plain sentences, about equally long."""
     begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
     number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
     starts = [begins[place * len(begins) // number] for place in range(number)]
