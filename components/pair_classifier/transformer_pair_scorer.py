@@ -101,13 +101,7 @@ class TransformerPairScorer(Block):
             self._tokenizer, self._forward = tokenizer, forward
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question, in batches.
-
-        :param question: The question.
-        :param pairs: Two documents each.
-        :returns: For each pair the probability of the positive label, from 0 to 1.
-        :raises ClassifierMissing: See :meth:`warm_up`.
-        """
+        """Score all pairs of a question, in batches."""
         if not pairs:
             return []
         if self._forward is None:

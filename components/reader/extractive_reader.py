@@ -153,14 +153,7 @@ class ExtractiveReader(Block):
             load_trees(self._folder / file, features)
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers of a question in documents.
-
-        :param question: The question.
-        :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
-            in English, or it asks for what no document states: a difference, a count over documents, a task.
-        :raises ReaderMissing: See :meth:`warm_up`.
-        """
+        """Find the possible answers of a question in documents."""
         documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []

@@ -103,6 +103,8 @@ class TestPreference:
 
         assert sources(result) == ["local", "local", "web", None]
         assert events(result, "steered") == []
+        assert events(result, "refined") == [], "short observations are left as they are"
+        assert "refiner" not in CALLS
 
     async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self):
         result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=(verdict(False),)))
@@ -136,18 +138,14 @@ class TestPreference:
         assert "Alpha was built by Beta." in known
         assert "Beta is a yard" in new
 
-    async def test_a_label_that_cannot_be_read_steers_nothing_and_is_marked(self):
-        result = await run(mspr(local("alpha"), local("beta"), final(), verdicts=("Perhaps.",)))
+    @pytest.mark.parametrize(("setting", "source"), [("keep", "local"), ("switch", "web")])
+    async def test_a_label_that_cannot_be_read_steers_as_it_is_set_and_is_marked(self, setting: str, source: str):
+        doubt = {"verdicts": ("Perhaps.",), "replace": {"judge.judge.on_doubt": setting}}
 
-        assert sources(result) == ["local", "local", None]
+        result = await run(mspr(local("alpha"), local("beta delta"), final(), **doubt))
+
+        assert sources(result) == ["local", source, None]
         assert result["steps"][0]["verdict"]["parsed"] is False
-
-    async def test_a_label_that_cannot_be_read_steers_with_that_setting(self):
-        replace = {"judge.judge.on_doubt": "switch"}
-
-        result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=("Perhaps.",), replace=replace))
-
-        assert sources(result) == ["local", "web", None]
 
     async def test_trees_give_the_label_for_a_model_too_small_to_judge(self):
         result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=()))
@@ -227,21 +225,21 @@ class TestRefinement:
         assert refined["tokens_before"] > 1_500 > refined["tokens_after"]
         assert result["usage"]["calls"]["refiner"] == 1
 
-    async def test_the_result_keeps_the_documents_as_they_were_found(self):
+    async def test_is_called_with_the_question_and_the_query_and_read_by_judge_and_reviewer_not_in_the_result(self):
         result = await run(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
-
-        assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
-        assert result["documents"][0]["content"] == LONG
-        assert result["steps"][0]["documents"] == ["local-alpha"]
-
-    async def test_is_called_with_the_question_and_the_current_query(self):
-        await run(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         prompt = CALLS["refiner"][0]["prompt"]
         assert f"Question: {QUESTION}" in prompt
         assert "New query: gamma" in prompt
         assert LONG.strip() in prompt
         assert "Gamma is a town" not in prompt
+        for prompt in (CALLS["judge"][1]["prompt"], CALLS["reviewer"][0]["prompt"]):
+            assert "| Beta built Alpha" in prompt
+            assert "a very long story" not in prompt
+            assert "Gamma is a town" in prompt
+        assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
+        assert result["documents"][0]["content"] == LONG
+        assert result["steps"][0]["documents"] == ["local-alpha"]
 
     async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self):
         script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), final())
@@ -249,14 +247,6 @@ class TestRefinement:
         result = await run(mspr(*script, documents=self.DOCUMENTS, model_settings={"context_window": 32_000}))
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2), (2, 3)]
-
-    async def test_the_label_and_the_review_are_given_with_the_refined_observation(self):
-        await run(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
-
-        for prompt in (CALLS["judge"][1]["prompt"], CALLS["reviewer"][0]["prompt"]):
-            assert "| Beta built Alpha" in prompt
-            assert "a very long story" not in prompt
-            assert "Gamma is a town" in prompt
 
     async def test_a_supplement_has_the_observation_before_it_refined(self):
         pipeline = mspr(local("alpha"), final(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
@@ -276,12 +266,6 @@ class TestRefinement:
 
         assert events(result, "refined")[0]["used"] is False
         assert LONG.strip() in CALLS["model"][2]["prompt"]
-
-    async def test_short_observations_are_left_as_they_are(self):
-        result = await run(mspr(local("alpha"), local("beta"), final()))
-
-        assert events(result, "refined") == []
-        assert "refiner" not in CALLS
 
     async def test_the_threshold_is_a_setting(self):
         replace = {"refiner.threshold": 5}

@@ -62,12 +62,6 @@ def test_filters_of_the_run_come_on_top(store, own, of_the_run, expected):
     assert retriever.filters == own
 
 
-async def test_run_async_gives_the_same(store):
-    retriever = TantivyBM25Retriever(store, top_k=1, filters=AUSTRIAN)
-    assert await retriever.run_async(query="danube", filters=OLD) == retriever.run(query="danube", filters=OLD)
-    assert len((await retriever.run_async("danube", top_k=2))["documents"]) == 2
-
-
 def test_an_empty_query_finds_nothing(store):
     assert TantivyBM25Retriever(store).run(query="")["documents"] == []
 

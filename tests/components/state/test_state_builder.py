@@ -64,13 +64,6 @@ class TestRun:
         assert state.steps == ()
         assert state.started > 0
 
-    async def test_the_asynchronous_way_gives_the_same(self):
-        options: dict[str, Any] = {"sources": ["web"], "top_k": 2, "max_steps": 0, "filters": None}
-
-        there, here = await builder().run_async("Who?", **options), builder().run("Who?", **options)
-
-        assert there["state"].settings == here["state"].settings
-
     def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self):
         settings = builder().run("Who?", sources=["web", "archive"], preferred="web")["state"].settings
 
