@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 import prefrag
-from prefrag.cli.console import console
+from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
@@ -99,7 +99,7 @@ def ask(
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        print_json(shown)
     else:
         printer.print_result(result, trace, None if failure is None else str(failure))
     check_result(result, failure)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,3 +17,8 @@ def console(stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
+
+
+def print_json(value: Any) -> None:
+    """Print what a script reads."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefrag.cli.console import console
+from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.kept_model import use_kept_model
+from prefrag.components.text.one_line import one_line
 
 if TYPE_CHECKING:
     from prefrag.cli.checks import Finding
@@ -49,7 +49,7 @@ def examine_installation(
     if as_json:
         fields = ("part", "status", "text", "advice")
         listed = [{field: getattr(one, field) for field in fields} for one in findings]
-        typer.echo(json.dumps({"works": not code, "findings": listed}, ensure_ascii=False, indent=2))
+        print_json({"works": not code, "findings": listed})
     else:
         for finding in findings:
             _print(finding)
@@ -59,8 +59,6 @@ def examine_installation(
 
 def _print(finding: Finding) -> None:
     from rich.text import Text
-
-    from prefrag.components.text.one_line import one_line
 
     sign, style = _SIGNS[finding.status]
     # What a person has to do stands at the end of the same line.

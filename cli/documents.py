@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefrag.cli.console import console
+from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
 from prefrag.cli.web_consent import choose_web_answer, is_terminal
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.text.one_line import one_line
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -114,11 +114,10 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag import indexing
-    from prefrag.components.text.one_line import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
+        print_json([asdict(entry) for entry in listed])
         return
     for entry in listed:
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
@@ -165,12 +164,11 @@ def list_indexes(
 
     from rich.filesize import decimal
 
-    from prefrag.components.text.one_line import one_line
     from prefrag.indexing import index_list
 
     listed = index_list.list_indexes(store.value)
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
+        print_json([asdict(entry) for entry in listed])
         return
     if not listed:
         typer.echo("There is no index yet. Make one with: prefrag index YOUR_FILES")
@@ -209,8 +207,6 @@ def drop_index(
 
 
 def _print_plan(plan: PrunePlan) -> None:
-    from prefrag.components.text.one_line import one_line
-
     typer.echo(f"To be deleted: {plan.passages:,} passages.")
     for path, passages in plan.gone.items():
         typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
@@ -219,8 +215,6 @@ def _print_plan(plan: PrunePlan) -> None:
 
 
 def _print_report(report: IndexReport, index: str) -> None:
-    from prefrag.components.text.one_line import one_line
-
     terminal = console(stderr=True)
     for skipped, more in _group_by_reason(report.skipped):
         also = f" And so {more:,} more." if more else ""

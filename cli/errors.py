@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import typer
 
+from prefrag.cli.console import console
 from prefrag.components.errors import PrefragError, error_kind
+from prefrag.components.text.one_line import one_line
 
 # The codes 1 to 3 are those of the error tree.
 ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
@@ -40,9 +42,6 @@ def report_errors() -> Iterator[None]:
 def print_error(error: Exception) -> None:
     """Print an error in one line on stderr."""
     from rich.text import Text
-
-    from prefrag.cli.console import console
-    from prefrag.components.text.one_line import one_line
 
     message = one_line(str(error) or type(error).__name__)
     console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))

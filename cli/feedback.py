@@ -11,6 +11,7 @@ import typer
 
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
+from prefrag.components.text.one_line import one_line
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ IndexOption = Annotated[
 
 def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> None:
     """List what users think of answers, the newest last."""
-    from prefrag.components.text.one_line import one_line
-
     load_env_file()
     left_out: Counter[str] = Counter()
     shown = 0

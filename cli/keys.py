@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from prefrag.cli.console import console
+from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import load_env_file
 
 
@@ -43,7 +42,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
     keys = read_keys()
     if as_json:
         shown = [key.model_dump(mode="json", exclude={"hash"}) for key in keys]
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        print_json(shown)
         return
     for key in keys:
         allows = [

@@ -66,12 +66,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Write that a query was not sent; where that cannot be written, nothing has left all the same.
-
-    :param source: The source for which it was meant.
-    :param query: The query.
-    :param reason: Why it was not sent.
-    """
+    """Write that a query was not sent; where that cannot be written, nothing has left all the same."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:

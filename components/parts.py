@@ -75,12 +75,7 @@ def is_store(part: Any) -> bool:
 
 
 def read_attribute(part: Any, name: str) -> Any:
-    """Read an attribute that an object of any kind or its class has.
-
-    :param part: The object. One that makes up attributes as they are read is not called for it.
-    :param name: The name of the attribute.
-    :returns: Its value; None where there is none, or it cannot be read.
-    """
+    """Read an attribute that an object of any kind or its class has."""
     try:
         # Some clients pass every unknown name on, in circles.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)

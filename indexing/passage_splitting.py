@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from prefrag.components.text.sentences import ends_with_stop, sentence_ends
+
 # Passages of the multi-hop corpora have about 100 words: enough to hold a fact with its subject, and five of them fit
 # the window of a small model.
 ENOUGH_WORDS = 100
@@ -14,19 +16,6 @@ MOST_CHARACTERS = 1500
 # A last passage under this joins the one before it.
 FEWEST_WORDS = 30
 _HEADING_WORDS = 15
-
-# Full stops of Western and of Chinese and Japanese texts, and what may close a sentence after them.
-_STOPS = ".!?\u2026"
-_WIDE_STOPS = "\u3002\uff01\uff1f"
-_CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
-_BOUNDARY = re.compile(
-    rf"(?P<sentence>[{_STOPS}]+{_CLOSING})\s+|[{_WIDE_STOPS}]+{_CLOSING}\s*|(?P<blank>\n[^\S\n]*\n\s*)"
-)
-_ENDED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
-_ABBREVIATION = re.compile(
-    r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
-    r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
-)
 
 
 def split_into_passages(text: str) -> list[str]:
@@ -71,20 +60,18 @@ def _units(text: str) -> Iterator[str]:
 
 def _sentences(text: str) -> Iterator[str]:
     start = 0
-    for boundary in _BOUNDARY.finditer(text):
-        if boundary["blank"] is not None:
-            paragraph = text[start : boundary.start()]
-            # A short paragraph that does not end like a sentence is the heading of the next one.
-            if not _ENDED.search(paragraph[-20:]) and len(paragraph.split(maxsplit=_HEADING_WORDS)) < _HEADING_WORDS:
-                continue
-        elif boundary["sentence"] is not None:
-            before = text[max(start, boundary.start() - 10) : boundary.end("sentence")]
-            if text[boundary.end() : boundary.end() + 1].islower() or _ABBREVIATION.search(before):
-                continue
-        yield text[start : boundary.end()]
-        start = boundary.end()
+    for end, after, kind in sentence_ends(text):
+        # A page folds the lines of a paragraph. A short one without a full stop is the heading of the next.
+        if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
+            continue
+        yield text[start:after]
+        start = after
     if start < len(text):
         yield text[start:]
+
+
+def _is_heading(paragraph: str) -> bool:
+    return not ends_with_stop(paragraph) and len(paragraph.split(maxsplit=_HEADING_WORDS)) < _HEADING_WORDS
 
 
 def _runs_of_words(line: str) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
@@ -109,23 +108,16 @@ def keep_modules_apart() -> None:
 def _keep_bound_keys_out(wrapper: Any) -> None:
     """Let each method by which a wrapper runs refuse a key that is bound to collections."""
 
-    def check() -> None:
-        if current_access.get().collections is not None:
-            message = "This key may not use this pipeline, which knows nothing of collections."
-            raise HTTPException(HTTPStatus.FORBIDDEN, message)
-
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(*arguments: Any, **options: Any) -> Any:
-            check()
+            if current_access.get().collections is not None:
+                message = "This key may not use this pipeline, which knows nothing of collections."
+                raise HTTPException(HTTPStatus.FORBIDDEN, message)
+            # What an asynchronous method returns is awaited by Hayhooks.
             return method(*arguments, **options)
 
-        @functools.wraps(method)
-        async def run_async(*arguments: Any, **options: Any) -> Any:
-            check()
-            return await method(*arguments, **options)
-
-        return run_async if inspect.iscoroutinefunction(method) else run
+        return run
 
     for name in dir(BasePipelineWrapper):
         # Hayhooks finds out which of them are there by comparing them with its own.

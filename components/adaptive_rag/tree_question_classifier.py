@@ -44,12 +44,7 @@ class TreeQuestionClassifier(Block):
         self._load()
 
     def classify(self, question: str) -> Estimate:
-        """Classify a question by its text alone.
-
-        :param question: The question.
-        :returns: The probabilities of its classes.
-        :raises TreesMissing: When there are no trees.
-        """
+        """Classify a question by its text alone."""
         (probabilities,) = self._load().distributions([question_features(question)])
         return Estimate(probabilities, "" if looks_english(question) else NOT_ENGLISH)
 

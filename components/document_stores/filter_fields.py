@@ -13,11 +13,7 @@ _LISTED = 20
 
 
 def named_fields(filters: Any) -> list[str]:
-    """List the fields of the metadata that filters name.
-
-    :param filters: Haystack's filters, valid or not.
-    :returns: The names without ``meta.``, each once, in order.
-    """
+    """List the fields of the metadata that filters name."""
     found: dict[str, None] = {}
     waiting = [filters]
     while waiting:
@@ -33,12 +29,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a field that no document has: such a filter would find nothing, whatever is searched.
-
-    :param name: The name of the field.
-    :param known: The names of the fields that there are.
-    :returns: The error, which lists them.
-    """
+    """Make the error for a field that no document has: such a filter would find nothing, whatever is searched."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

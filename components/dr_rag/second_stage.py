@@ -131,13 +131,7 @@ class SecondStage(Block):
 
 
 def keep_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
-    """Refuse to search an external source with the text of local documents.
-
-    :param state: The state of the run.
-    :param source: The source to search.
-    :param documents: The documents whose texts make the queries.
-    :raises RunError: When the source is external, and a document is neither its own nor from another external source.
-    """
+    """Refuse to search an external source with the text of local documents."""
     external = {source.name, *state.settings.external}
     local = {str(document.meta.get("source")) for document in documents} - external
     if source.external and local:
@@ -170,12 +164,7 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """Add the searches that several sources made in parallel.
-
-    :param state: The state before the searches.
-    :param found: The states that the sources returned.
-    :returns: The state with their searches and their traces, in order.
-    """
+    """Add the searches that several sources made in parallel."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
@@ -188,15 +177,7 @@ def with_searches(state: State, found: Sequence[State]) -> State:
 def with_selection(
     state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
 ) -> State:
-    """Make the selected documents the observation.
-
-    :param state: The state after the retrieval.
-    :param method: How they were selected, for the trace.
-    :param documents: The selected documents, each with its ``source``.
-    :param pairs: The verdicts of the classifier.
-    :param seconds: How long the selection took.
-    :returns: The state with the observation.
-    """
+    """Make the selected documents the observation."""
     state = state.with_event(
         "selection",
         method=method,
@@ -209,11 +190,6 @@ def with_selection(
 
 
 def classifier_error(state: State, error: Exception) -> RunError:
-    """Make the error that ends a run whose classifier failed.
-
-    :param state: The state of the run.
-    :param error: The failure.
-    :returns: The error, which holds the state.
-    """
+    """Make the error that ends a run whose classifier failed."""
     state = state.with_event("error", caller="pair classifier", message=str(error))
     return RunError(str(error), state)

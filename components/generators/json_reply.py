@@ -69,12 +69,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
-    """Read the JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end.
-
-    :param text: The reply.
-    :param own: Leave out those within a line, which may be quoted.
-    :returns: The objects that begin a line, in order; where there are none, those within the lines.
-    """
+    """Read the JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end."""
     text = text[:MAX_REPLY_CHARACTERS]
     return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
 

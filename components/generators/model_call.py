@@ -311,12 +311,7 @@ def reply_limit(parameters: dict[str, Any]) -> int | None:
 
 
 def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Limit a reply once, because servers refuse a call with both parameters that do.
-
-    :param parameters: Generation parameters.
-    :param limit: Tokens that override those of the parameters; None keeps them.
-    :returns: The parameters with ``max_completion_tokens``, if they had it, and with ``max_tokens`` otherwise.
-    """
+    """Limit a reply once, because servers refuse a call with both parameters that do."""
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
@@ -325,12 +320,7 @@ def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Merge generation parameters.
-
-    :param parameters: The parameters.
-    :param others: Those that override them; ``extra_body`` is merged by its entries, and ``stop`` keeps all.
-    :returns: The merged parameters.
-    """
+    """Merge generation parameters."""
     joined = {**parameters, **others}
     if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
         joined["stop"] = list(stops)

@@ -54,11 +54,7 @@ class Model:
 
 
 def read_host(url: str) -> str:
-    """Read the host of an address.
-
-    :param url: A URL, or a host with or without a port.
-    :returns: The host in lower case, without user, port and path.
-    """
+    """Read the host of an address."""
     try:
         return urlsplit(url if "://" in url else f"//{url}").hostname or UNKNOWN
     except ValueError:
@@ -81,9 +77,6 @@ def find_models(part: Any) -> list[Model]:
     A class states where its model runs with an attribute ``model_host``. Of other chat generators and embedders the
     address of the server is read, and one that shows no address counts as ``unknown``. A class that keeps a part twice,
     serialised and built, names what it calls in ``model_parts``.
-
-    :param part: A component, a pipeline, or the serialised form of a component.
-    :returns: The models; none for a component that calls none.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -102,11 +95,7 @@ def find_models(part: Any) -> list[Model]:
 
 
 def find_host(chat_generator: Any) -> str:
-    """Find the host to which a chat generator sends its prompts.
-
-    :param chat_generator: The chat generator.
-    :returns: The host. Of one that chooses among models, all remote hosts, joined by ``or``.
-    """
+    """Find the host to which a chat generator sends its prompts."""
     hosts = [model.host for model in find_models(chat_generator)] or [UNKNOWN]
     remote = dict.fromkeys(host for host in hosts if not is_local(host))
     return " or ".join(remote) or hosts[0]

@@ -295,14 +295,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
-    """Read the replies of a completion, without a separate reasoning.
-
-    :param body: The JSON that the server sent.
-    :returns: A message for each choice, its text at most 100,000 characters; ``meta`` has ``model``, ``index``,
-        ``finish_reason`` and ``usage``, and ``logprobs`` where the server sent them. Where a tool call cannot be read,
-        ``finish_reason`` is ``tool_calls``.
-    :raises Exception: When it is not a chat completion.
-    """
+    """Read the replies of a completion, without a separate reasoning."""
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
     counts = {name: count for name in _COUNTS if isinstance(usage, dict) and isinstance(count := usage.get(name), int)}

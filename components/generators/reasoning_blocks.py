@@ -20,11 +20,7 @@ def strip_reasoning(text: str) -> str:
 
 
 def has_open_reasoning(text: str) -> bool:
-    """Check whether a reply ends within its thinking, so that what the model had to reply never came.
-
-    :param text: The reply.
-    :returns: Whether its last thinking block is not closed.
-    """
+    """Check whether a reply ends within its thinking, so that what the model had to reply never came."""
     return _split_reasoning(text)[1]
 
 

@@ -32,30 +32,17 @@ _refused: dict[ModelServer, frozenset[str]] = {}
 
 
 def refused_by(server: ModelServer) -> frozenset[str]:
-    """Return the parameters that a server has refused by name in this process.
-
-    :param server: The server.
-    :returns: Their names.
-    """
+    """Return the parameters that a server has refused by name in this process."""
     return _refused.get(server, frozenset())
 
 
 def remember(server: ModelServer, names: Iterable[str]) -> None:
-    """Remember the parameters without which a server took a call.
-
-    :param server: The server.
-    :param names: The names of the parameters.
-    """
+    """Remember the parameters without which a server took a call."""
     _refused[server] = refused_by(server) | frozenset(names)
 
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
-    """Find the parameters for which a server refused a call.
-
-    :param error: The server's refusal.
-    :param request: The parameters that were sent.
-    :returns: Their names, none where the call was refused for something else; and whether the server named them.
-    """
+    """Find the parameters for which a server refused a call."""
     if error.status not in _BAD_REQUEST:
         return [], False
     sent = {**request, **(request.get("extra_body") or {})}
@@ -65,12 +52,7 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 
 
 def advise(names: Collection[str], prefix: str) -> str:
-    """Write how to spare the call that is refused.
-
-    :param names: The parameters that were refused.
-    :param prefix: The prefix of the environment variables of this model.
-    :returns: The advice; empty where there is none.
-    """
+    """Write how to spare the call that is refused."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
     return f" If that works, {', and '.join(advice)} to spare the first call." if advice else ""
 

@@ -54,14 +54,6 @@ def fit_to_window(
 
     Documents are left out one by one, beginning at the end of the oldest observation. When only the newest observation
     with documents remains, its texts are shortened first, and then its documents are left out.
-
-    :param render: Renders the prompt from the documents of each observation.
-    :param observations: The documents of each observation, oldest first.
-    :param context_window: Tokens that the model can hold, prompt and reply together.
-    :param reply_tokens: Tokens kept free for the reply.
-    :param tokens: Estimates the tokens of a prompt that is not a text.
-    :returns: The prompt and what was cut from it.
-    :raises ValueError: When even the prompt without documents does not fit.
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]

@@ -9,12 +9,7 @@ from typing import Any
 
 
 def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
-    """Read the log probabilities of a choice of a chat completion.
-
-    :param logprobs: The field ``logprobs`` of the choice.
-    :returns: ``token``, ``logprob`` and ``bytes`` of each token; none where a single one cannot be read, because a
-        token without a probability must not count as a certain one.
-    """
+    """Read the log probabilities of a choice of a chat completion."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
@@ -33,13 +28,7 @@ def _read_token(one: Any) -> dict[str, Any] | None:
 
 
 def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
-    """Find the tokens of a part of a reply.
-
-    :param meta: The ``meta`` of the message; its ``logprobs`` has ``content``, as Haystack's generators give it.
-    :param reply: The text of the message, which thinking may come before.
-    :param part: The part, in which only blanks may differ from the reply.
-    :returns: Each token with its probability, from 0 to 1; none where there are no log probabilities for this text.
-    """
+    """Find the tokens of a part of a reply."""
     tokens = read_logprobs(meta.get("logprobs"))
     # A character may be made of several tokens, so the text is put together from their bytes.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -40,25 +40,14 @@ class AutoJudge(Block):
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
+        """Judge the passages of the last search."""
         chosen = self._choose()
         return await either(chosen.judge, chosen.judge_async, state)
 
     judge = blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score how relevant each passage is to the question.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
+        """Score how relevant each passage is to the question."""
         chosen = self._choose()
         return await either(chosen.score, chosen.score_async, state, passages)
 

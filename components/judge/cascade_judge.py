@@ -45,12 +45,7 @@ class CascadeJudge(Block):
         self.model_judge.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
+        """Judge the passages of the last search."""
         by_trees, state = await either(self.tree_judge.judge, self.tree_judge.judge_async, state)
         if not self._is_unsure(by_trees):
             return by_trees, state
@@ -60,13 +55,7 @@ class CascadeJudge(Block):
     judge = blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score how relevant each passage is to the question: all by the model where the trees are unsure of one.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
+        """Score how relevant each passage is to the question: all by the model where the trees are unsure of one."""
         by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_one(by_trees):
             return by_trees, state

@@ -69,24 +69,13 @@ class ModelJudge(Block):
         self.call.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the call counted.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
-        """
+        """Judge the passages of the last search."""
         return self._decide(*await self.call.send_until_read_async(self.prepare(state), read_judgement))
 
     judge = blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score how relevant each passage is to the question, in one call.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the call counted.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
-        """
+        """Score how relevant each passage is to the question, in one call."""
         call, read = self._prepare_scores(state, passages)
         return self._decide_scores(len(passages), *await self.call.send_until_read_async(call, read))
 

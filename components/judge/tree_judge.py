@@ -105,12 +105,7 @@ class TreeJudge(Block):
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state as it was.
-        :raises TreesMissing: When there are no trees.
-        """
+        """Judge the passages of the last search."""
         probability, unknown = self.estimate(state)
         least = least_probability(self.cost_of_leaving)
         if unknown and self.cost_of_leaving:
@@ -136,13 +131,7 @@ class TreeJudge(Block):
         return keep_probability(trees, features), find_unknown(trees, features)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score each passage by the probability that it is needed; one unlike the training has no score.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state as it was.
-        :raises TreesMissing: When there are no trees.
-        """
+        """Score each passage by the probability that it is needed; one unlike the training has no score."""
         features = self._describe(state, passages)
         trees = self._load()
         unknown = [find_unknown(trees, [passage]) for passage in features]

@@ -13,11 +13,7 @@ _BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?tr
 
 
 def read_boolean(value: Any) -> bool | None:
-    """Read a truth value, which models write in many ways.
-
-    :param value: A boolean, a number, or a string such as ``"True"``, ``"no"`` or ``"True, because it is new"``.
-    :returns: The value, or None when it is neither, or both.
-    """
+    """Read a truth value, which models write in many ways."""
     if isinstance(value, bool):
         return value
     text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
@@ -31,11 +27,6 @@ def read_boolean(value: Any) -> bool | None:
 
 
 def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
-    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply.
-
-    :param text: The reply.
-    :param key: The name of the verdict's field, in lower case.
-    :returns: The verdict, None when it cannot be read; and the object that it stands in, empty for none.
-    """
+    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply."""
     field, values = read_field(text, key)
     return read_boolean(text if field is None else field), values

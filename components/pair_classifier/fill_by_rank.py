@@ -14,11 +14,6 @@ def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Do
 
     Each first-stage document in turn adds the first of its second-stage list that is not in the context yet. The turns
     are repeated until the context is full, as in appendix A.2.
-
-    :param documents: The documents of the first stage.
-    :param candidates: The second-stage list of each of them, best first.
-    :param k: The most documents to return.
-    :returns: The documents of the first stage, then those added, each once.
     """
     context = {identity(document): document for document in documents}
     turns = [iter(candidate_list) for candidate_list in candidates]

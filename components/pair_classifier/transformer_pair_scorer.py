@@ -101,13 +101,7 @@ class TransformerPairScorer(Block):
             self._tokenizer, self._forward = tokenizer, forward
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question, in batches.
-
-        :param question: The question.
-        :param pairs: Two documents each.
-        :returns: For each pair the probability of the positive label, from 0 to 1.
-        :raises ClassifierMissing: See :meth:`warm_up`.
-        """
+        """Score all pairs of a question, in batches."""
         if not pairs:
             return []
         if self._forward is None:
@@ -205,13 +199,7 @@ def fewest_tokens(config: Any) -> int:
 
 
 def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
-    """Pad what a model reads to the fewest tokens.
-
-    :param inputs: The output of :func:`encode_pairs`.
-    :param fewest: See :func:`fewest_tokens`.
-    :param padding: The token of the padding.
-    :returns: The same with columns added where there are too few.
-    """
+    """Pad what a model reads to the fewest tokens."""
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs

@@ -65,13 +65,7 @@ class TreePairScorer(Block):
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question.
-
-        :param question: The question.
-        :param pairs: Two documents each, the one of the first stage first.
-        :returns: For each pair the probability, from 0 to 1, that both passages are needed.
-        :raises TreesMissing: See :meth:`warm_up`.
-        """
+        """Score all pairs of a question."""
         return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))
 
     def _trees(self) -> BoostedTrees:

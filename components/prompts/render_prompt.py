@@ -61,10 +61,5 @@ def render_prompt(prompt: str, **values: Any) -> str:
 
 
 def put_instructions(prompt: str, instructions: str) -> str:
-    """Put instructions before a prompt.
-
-    :param prompt: The rendered prompt.
-    :param instructions: The instructions of a run; empty where there are none.
-    :returns: The prompt, which stays as it is without instructions.
-    """
+    """Put instructions before a prompt."""
     return f"{render_prompt('instructions', instructions=instructions)}\n\n{prompt}" if instructions else prompt

@@ -26,7 +26,7 @@ from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
-from prefrag.components.text.sentences import sentence_at, split_sentences
+from prefrag.components.text.sentences import sentence_at, shown_sentences
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -153,14 +153,7 @@ class ExtractiveReader(Block):
             load_trees(self._folder / file, features)
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers of a question in documents.
-
-        :param question: The question.
-        :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
-            in English, or it asks for what no document states: a difference, a count over documents, a task.
-        :raises ReaderMissing: See :meth:`warm_up`.
-        """
+        """Find the possible answers of a question in documents."""
         documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []
@@ -291,7 +284,7 @@ def read_card(file: Path) -> ReaderCard:
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Find the sentence with most of the question's words."""
-    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
+    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])
 
 
@@ -302,13 +295,7 @@ _RANK_WEIGHT = 0.05
 
 
 def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose the documents that are in the pairs most likely to be needed together.
-
-    :param question: The question.
-    :param documents: The documents, best first; of more than 20 the first are compared.
-    :param number: The most documents to choose.
-    :returns: The documents, in their order where none is left out, else those in the best pairs first.
-    """
+    """Choose the documents that are in the pairs most likely to be needed together."""
     if len(documents) <= number:
         return list(documents)
     compared = documents[: max(_MOST, number)]

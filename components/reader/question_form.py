@@ -100,21 +100,12 @@ def asks_to_compare(question: str) -> bool:
 
 
 def asks_beyond_spans(question: str) -> bool:
-    """Find whether a question asks for what no passage states.
-
-    :param question: The question, in English.
-    :returns: Whether it asks by how much two things differ, compares without naming what, counts over the sources, or
-        sets a task.
-    """
+    """Find whether a question asks for what no passage states."""
     return _BEYOND_SPANS.search(question) is not None
 
 
 def looks_english(question: str) -> bool:
-    """Find whether a question may be in English, the only language that the reader knows.
-
-    :param question: The question.
-    :returns: Whether it has Latin letters, and the words that English questions have.
-    """
+    """Find whether a question may be in English, the only language that the reader knows."""
     words = comparable(question).split()
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
@@ -128,11 +119,7 @@ def looks_english(question: str) -> bool:
 
 
 def asked_for(question: str) -> list[float]:
-    """Mark the words that tell what a question asks for.
-
-    :param question: The question.
-    :returns: 1 or 0 for each of :data:`ASKED_WORDS`, and for its form: yes or no, a choice.
-    """
+    """Mark the words that tell what a question asks for."""
     words = set(comparable(question).split())
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 

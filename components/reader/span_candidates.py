@@ -79,22 +79,12 @@ class SpanCandidate:
 
 
 def short_title(title: str) -> str:
-    """Leave out the parenthesis at the end of a title.
-
-    :param title: The title.
-    :returns: The name in it.
-    """
+    """Leave out the parenthesis at the end of a title."""
     return _FULL_TITLE.sub("", title).strip()
 
 
 def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
-    """List the spans of a passage that may be an answer.
-
-    :param passage: The place of the passage.
-    :param title: Its title.
-    :param text: Its text.
-    :returns: The candidates, each place and length once.
-    """
+    """List the spans of a passage that may be an answer."""
     found: list[SpanCandidate] = []
     shift = len(passage_text(title, text)) - len(text)
     name = short_title(title)

@@ -74,11 +74,7 @@ class Spans:
 
 
 def answer_key(text: str) -> str:
-    """Normalise an answer, so that equal ones are known.
-
-    :param text: The answer.
-    :returns: Its words without articles, case and punctuation.
-    """
+    """Normalise an answer, so that equal ones are known."""
     words = comparable(text).split()
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
@@ -171,12 +167,7 @@ def span_features(
 
 
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
-    """Weigh the words of a question.
-
-    :param question: The question.
-    :param weight: The weight of a word.
-    :returns: For each stem its share of the weight of all.
-    """
+    """Weigh the words of a question."""
     found = {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in _PLAIN}
     total = sum(found.values()) or 1.0
     return {one: value / total for one, value in found.items()}
@@ -325,11 +316,7 @@ def _read_features(
 
 
 def word_weights(tokenizer: object) -> WordWeight:
-    """Weigh words by how rare they are: the vocabulary of the encoder is sorted by that.
-
-    :param tokenizer: See :func:`prefrag.components.reader.reader_input.load_tokenizer`.
-    :returns: A function from a word in lower case to its weight: 0 for the commonest, 1 where it is no entry.
-    """
+    """Weigh words by how rare they are: the vocabulary of the encoder is sorted by that."""
     known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
     # Before the commonest word there are signs and single letters.
     first, size = known.get("the", 0), len(known)

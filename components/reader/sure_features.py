@@ -79,11 +79,7 @@ def sure_features(
 
 
 def answer_shares(scores: Sequence[float]) -> list[float]:
-    """Share one among answers by their scores.
-
-    :param scores: The scores.
-    :returns: The shares, from 0 to 1.
-    """
+    """Share one among answers by their scores."""
     values = np.array(scores, np.float64)
     exponents = np.exp(values - values.max())
     return [float(one) for one in exponents / exponents.sum()]

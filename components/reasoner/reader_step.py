@@ -13,6 +13,7 @@ from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.evidence import rank_sentences
 from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
+from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
 FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
@@ -24,15 +25,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], threshold: float, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Give the answer where it is likely enough, else search for what is open, else stop without one.
-
-    :param state: The state so far.
-    :param candidates: What the reader found in the documents observed so far, the likeliest first.
-    :param threshold: The probability from which an answer is given, from 0 to 1.
-    :param tool: The name of the search, for the trace.
-    :param must_answer: No further search: the end of a run whose steps are used up, or of a method with one step.
-    :returns: The state with one more step.
-    """
+    """Give the answer where it is likely enough, else search for what is open, else stop without one."""
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
     if not must_answer and not is_sure and (query := next_query(state)):
@@ -73,9 +66,6 @@ def next_query(state: State) -> str | None:
 
     A query has the names in the two best documents of the last search, those in the sentences nearest to the question
     first, and the words of the question that neither document holds. Names that were searched for before are left out.
-
-    :param state: The state of a run.
-    :returns: A query that has not been searched for; None where there is none.
     """
     found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
     names = list(islice(_new_names(state, found), _NAMES))
@@ -89,7 +79,7 @@ def next_query(state: State) -> str | None:
 def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
     asked = " ".join([state.question, *(search.query for search in state.searches)]).casefold()
     seen = {str(document.meta.get("title") or "").casefold() for document in documents}
-    for one in rank_sentences(state.question, documents):
+    for one in rank_sentences(state.question, documents, split=plain_sentences):
         for span in span_candidates(0, "", one.sentence):
             name = span.text.casefold()
             if span.kind == "name" and name not in seen and name not in asked:
@@ -107,9 +97,6 @@ def open_queries(state: State) -> list[str]:
 
     The first query is the question; later ones are the title of an observed passage with the words of the question
     that no observed passage contains.
-
-    :param state: The state of a run.
-    :returns: Queries that have not been searched for, the best first.
     """
     searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)

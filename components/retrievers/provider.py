@@ -38,11 +38,7 @@ class Ranker(Protocol):
 
 
 def supported_arguments(part: Retriever | Ranker) -> set[str]:
-    """List the arguments that a component's ``run`` takes.
-
-    :param part: The component.
-    :returns: The names; for a ``run`` with any keywords those that every search may pass.
-    """
+    """List the arguments that a component's ``run`` takes."""
     parameters = inspect.signature(part.run).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return {"query", "top_k", "filters"}
@@ -50,21 +46,12 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
 
 
 def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
-    """Drop the arguments that a component does not take, and those without a value.
-
-    :param supported: The names of the arguments that it takes.
-    :param arguments: The values by name.
-    :returns: The arguments to call it with.
-    """
+    """Drop the arguments that a component does not take, and those without a value."""
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
 
 
 def count_lookups(output: Mapping[str, Any] | None) -> int:
-    """Count the queries that a retriever sent to an index or the web.
-
-    :param output: Its output; None where it failed.
-    :returns: Its ``lookups``, by which a retriever that sends several reports them; else 1.
-    """
+    """Count the queries that a retriever sent to an index or the web."""
     return int((output or {}).get("lookups", 1))
 
 
@@ -92,12 +79,6 @@ def searches_web(part: Any) -> bool:
 
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
-    """Describe the failure of a call in one line for the trace.
-
-    :param name: The name of the component.
-    :param error: The error that it raised.
-    :param timeout: The deadline of the call, in seconds.
-    :returns: The name and the reason.
-    """
+    """Describe the failure of a call in one line for the trace."""
     reason = f"no reply within {timeout:g} s" if isinstance(error, TimeoutError) else str(error)
     return f"{name}: {reason or type(error).__name__}"

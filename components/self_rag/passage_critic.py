@@ -281,21 +281,13 @@ def _join(*states: State) -> State:
 
 
 def read_decision(text: str) -> tuple[bool, str] | None:
-    """Read whether to retrieve.
-
-    :param text: The reply of a model.
-    :returns: The decision and its reason; None when it cannot be read.
-    """
+    """Read whether to retrieve."""
     needed, values = read_verdict(text, "retrieve")
     return None if needed is None else (needed, str(values.get("explanation") or ""))
 
 
 def read_critique(text: str) -> Critique | None:
-    """Read an answer and its critiques.
-
-    :param text: The reply of a model.
-    :returns: The critique, in which what cannot be read counts as no support; None where there is no answer to read.
-    """
+    """Read an answer and its critiques."""
     values = read_object(text, "answer")
     if values is None:
         return None

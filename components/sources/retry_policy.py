@@ -41,25 +41,14 @@ class ProviderCall:
         """Begin the call."""
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
-        """End the call.
-
-        :param kind: The class of the error.
-        :param error: The error that was raised, if any.
-        :param traceback: Its traceback.
-        :returns: Whether the error is caught.
-        """
+        """End the call."""
         if not isinstance(error, Exception) or isinstance(error, FilterError):
             return False
         self.error = error
         return True
 
     def documents(self) -> list[Document]:
-        """Return the documents of the output.
-
-        :returns: The documents.
-        :raises Exception: The failure of the call.
-        :raises ValueError: When the output holds no ``documents``.
-        """
+        """Return the documents of the output."""
         if self.error is not None:
             raise self.error
         if self.output is None or self.output.get("documents") is None:

@@ -38,24 +38,13 @@ class SearchRequest:
     search: Search | None = None
 
     def hold_back(self, source: str, reason: str) -> None:
-        """Write to the trace and to the audit log that the query is not sent.
-
-        :param source: The name of the source.
-        :param reason: The reason.
-        """
+        """Write to the trace and to the audit log that the query is not sent."""
         audit_held_back(source, self.query, reason)
         if self.state is not None:
             self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
 
     def audit(self, event: str, source: str, **data: str) -> None:
-        """Write to the audit log that the query is about to leave this machine.
-
-        :param event: How it leaves.
-        :param source: The name of the source.
-        :param data: Further details.
-        :raises RunError: When that cannot be written, for a state.
-        :raises AuditLogFailed: When that cannot be written, for a bare query.
-        """
+        """Write to the audit log that the query is about to leave this machine."""
         try:
             audit(event, source=source, **data, query=self.query)
         except AuditLogFailed as error:

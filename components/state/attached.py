@@ -14,12 +14,7 @@ PIECE_CHARACTERS = 2_000
 
 
 def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
-    """Make passages of the documents that came with a question.
-
-    :param documents: The documents, each with a title and its content.
-    :returns: The passages; a long document gives several, so that a small window can hold a part of it.
-    :raises ValueError: When there are too many, or one is not a title and a text.
-    """
+    """Make passages of the documents that came with a question."""
     if any(
         not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
         for one in documents

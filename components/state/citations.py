@@ -53,22 +53,14 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 
 def prompt_marks(state: State) -> dict[Identity, str]:
-    """Write the mark of each document as a model is shown it: with its code.
-
-    :param state: The state of a run.
-    :returns: The marks by the :func:`identity` of each document; none where the prompts are those of the papers.
-    """
+    """Write the mark of each document as a model is shown it: with its code."""
     if state.settings.prompts == "paper":
         return {}
     return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """List the marks that a model can cite.
-
-    :param state: The state of a run.
-    :returns: The plain mark by the one with its code, see :func:`prompt_marks`.
-    """
+    """List the marks that a model can cite."""
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
@@ -87,12 +79,7 @@ def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple
 
 
 def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
-    """Write the citations of an answer with plain marks.
-
-    :param answer: The answer as the model wrote it.
-    :param known: See :func:`known_marks`.
-    :returns: The answer, for example ``1969 [2][W1]``.
-    """
+    """Write the citations of an answer with plain marks."""
     text, cited = _take_out(answer, known)
     waiting = iter(cited)
     written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
@@ -100,12 +87,7 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
 
 
 def without_codes(text: str, known: Mapping[str, str]) -> str:
-    """Write the marks in a thought or an explanation as a user knows them.
-
-    :param text: The text of a model.
-    :param known: See :func:`known_marks`.
-    :returns: The text, in which ``passage 1kx`` is ``passage 1``.
-    """
+    """Write the marks in a thought or an explanation as a user knows them."""
     return _CODED.sub(lambda match: known.get(_fold(match[0]), match[0]), text)
 
 

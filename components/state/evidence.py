@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 
 from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
-from prefrag.components.text.sentences import sentence_spans, split_sentences
+from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import words
 
 _MAX_SENTENCES = 5
@@ -23,11 +23,7 @@ _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentence that carries the answer, one for each search, and those of the other candidates.
-
-    :param state: The state at the end of a run.
-    :returns: At most five sentences, each once: that of the answer first, then in the order of the searches.
-    """
+    """Choose the sentence that carries the answer, one for each search, and those of the other candidates."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     found = [*read[:1], *rank_sentences(state.question, state.attached)[:1]]
     for step in state.steps:
@@ -38,18 +34,14 @@ def find_evidence(state: State) -> list[Evidence]:
     return list(chosen.values())[:_MAX_SENTENCES]
 
 
-def rank_sentences(query: str, documents: Sequence[Document], question: str = "") -> list[Evidence]:
-    """Rank the sentences of documents by the words of a query that they hold, rare words first.
-
-    :param query: The query.
-    :param documents: The documents, best first; of two sentences that are as good the earlier one comes first. Only
-        the first 60,000 characters of each are read.
-    :param question: A question whose words count as well.
-    :returns: The sentences, best first.
-    """
-    sentences = [
-        (one, sentence) for one in documents for sentence in split_sentences((one.content or "")[:_MAX_RANKED])
-    ]
+def rank_sentences(
+    query: str,
+    documents: Sequence[Document],
+    question: str = "",
+    split: Callable[[str], list[str]] = shown_sentences,
+) -> list[Evidence]:
+    """Rank the sentences of documents by the words of a query that they hold, rare words first."""
+    sentences = [(one, sentence) for one in documents for sentence in split((one.content or "")[:_MAX_RANKED])]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [sum(weights.get(word, 0.0) for word in one) for one in held]
@@ -57,14 +49,7 @@ def rank_sentences(query: str, documents: Sequence[Document], question: str = ""
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a document that speaks most to an answer, or else to a query.
-
-    :param text: The text of the document; only its first 6,000 characters are read.
-    :param query: What the document was searched for.
-    :param question: The question, which decides between sentences that are as good.
-    :param answer: The answer that cites the document; nothing where none does.
-    :returns: Where the sentence begins and ends in the text; None where no sentence has a word of them.
-    """
+    """Find the sentence of a document that speaks most to an answer, or else to a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]

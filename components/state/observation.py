@@ -14,13 +14,7 @@ from prefrag.components.state.state import Identity, State, identity
 
 
 def observe(state: State, documents: Iterable[Document], source: str | None) -> State:
-    """Make documents the observation of the last step.
-
-    :param state: The state after the retrieval.
-    :param documents: The documents for the model; of equal ones only the first is shown.
-    :param source: The source (or sources, joined by ``+``) that they are from.
-    :returns: The state with the observation.
-    """
+    """Make documents the observation of the last step."""
     shown: dict[Identity, Document] = {}
     for document in documents:
         shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))

@@ -13,21 +13,13 @@ _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, Any]) -> str | None:
-    """Read the headings above a passage.
-
-    :param meta: Its metadata.
-    :returns: The headings from the highest, such as "Manual > Installation"; None where there are none.
-    """
+    """Read the headings above a passage."""
     heading = meta.get("heading")
     return heading if isinstance(heading, str) and heading else None
 
 
 def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
-    """Read the position of a passage in its file.
-
-    :param meta: Its metadata.
-    :returns: Its ``number``, from 1, and the number ``of`` passages; None where they are not known.
-    """
+    """Read the position of a passage in its file."""
     place, count = meta.get("split_id"), meta.get("split_count")
     if type(place) is not int or type(count) is not int or not 0 <= place < count:
         return None
@@ -35,14 +27,7 @@ def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name documents for the trace, those of one title apart.
-
-    :param field: The detail of the event that holds their names.
-    :param documents: The documents.
-    :returns: Under ``field`` the title of each, or its id where it has none. Where a title is that of several, under
-        ``places`` what tells each from the others: the last heading above it, the number of its passage, the name of
-        its file; nothing for one whose title is its own.
-    """
+    """Name documents for the trace, those of one title apart."""
     names = [document.meta.get("title") or document.id for document in documents]
     titles = [str(name) for name in names]
     counts = Counter(titles)

@@ -27,12 +27,7 @@ _INTEGERS = range(-(2**63), 2**63)
 
 
 def check_question(question: str) -> str:
-    """Refuse a question that no run can answer.
-
-    :param question: The question.
-    :returns: The question without white space around it.
-    :raises BadInput: When it is empty, too long or no text.
-    """
+    """Refuse a question that no run can answer."""
     if not isinstance(question, str):
         raise BadInput(f"The question is no text but {type(question).__name__}: send a text.")
     question = question.strip()
@@ -51,12 +46,7 @@ def check_question(question: str) -> str:
 
 
 def check_instructions(instructions: str | None) -> str:
-    """Refuse instructions that are no text.
-
-    :param instructions: The instructions of a run, if it has some.
-    :returns: The instructions without white space around them.
-    :raises BadInput: When they are no text.
-    """
+    """Refuse instructions that are no text."""
     if not isinstance(instructions or "", str) or not is_text(instructions or ""):
         raise BadInput("The instructions are no text: send a text.")
     return (instructions or "").strip()

@@ -71,11 +71,7 @@ STATE = ("history", "sources", "preferred", "top_k", "max_steps", "filters", "do
 
 @cache
 def options_of(names: tuple[str, ...]) -> type[BaseModel]:
-    """Make the model of some of the options.
-
-    :param names: Their names.
-    :returns: The model, in the order of :class:`RunOptions`.
-    """
+    """Make the model of some of the options."""
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
     }

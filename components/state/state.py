@@ -132,11 +132,7 @@ class ModelTraffic(_Value):
 
 
 def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
-    """Add up what was sent, by host and role.
-
-    :param traffic: What was sent.
-    :returns: One entry a host and role, in the order of the first call.
-    """
+    """Add up what was sent, by host and role."""
     sums: dict[tuple[str, bool, str], ModelTraffic] = {}
     for one in traffic:
         key = (one.host, one.remote, one.role)

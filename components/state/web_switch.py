@@ -39,10 +39,7 @@ def web_is_off() -> bool:
 
 
 def explain_closed() -> str:
-    """Explain why the web is closed.
-
-    :returns: The reason: this request, the setting, or the answer kept with an index.
-    """
+    """Explain why the web is closed."""
     if reason := web_closed_by.get():
         return reason
     text = os.environ.get(WEB_SWITCH, "").strip()

@@ -18,11 +18,7 @@ def without_userinfo(text: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """Keep a stranger's URL only where a reader may follow it.
-
-    :param url: A URL, or any other text.
-    :returns: The URL of a page, or nothing where it is none, or hides its host behind a user name.
-    """
+    """Keep a stranger's URL only where a reader may follow it."""
     try:
         parts = urlsplit(url)
     except ValueError:

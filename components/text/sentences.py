@@ -3,64 +3,63 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
-_MAX_CHARACTERS = 600
-# For showing: a line that goes on with a small letter is not the end of its sentence, but folded where the page ended.
-_SHOWN_END = re.compile(
-    r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|(?<=[.!?:;|])\n+|\n+(?![a-z\xdf-\xf6\xf8-\xff(])|[\u3002\uff01\uff1f]+"
+# Full stops of Western and of Chinese and Japanese texts, and what may close a sentence after them.
+_STOPS = ".!?\u2026"
+_WIDE_STOPS = "\u3002\uff01\uff1f"
+_CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
+_END = re.compile(
+    rf"(?<![{_STOPS}])(?P<stop>[{_STOPS}]+{_CLOSING})\s+|(?P<wide>[{_WIDE_STOPS}]+{_CLOSING})\s*"
+    r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
+)
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+# After these a line that goes on with a small letter is another one all the same.
+_LINE_STOPS = (":", ";", "|")
+_STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
+_ABBREVIATION = re.compile(
+    r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
+    r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
+_PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
+_MAX_PLAIN = 600
 
 
-def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences.
-
-    :param text: The text.
-    :returns: The sentences, none of them empty, cut to 600 characters.
-    """
-    return [part.strip()[:_MAX_CHARACTERS] for part in _END.split(text) if part.strip()]
-
-
-def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into strips of a few sentences, about equally long.
+def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
+    """Find where the sentences of a text end.
 
     :param text: The text.
-    :param sentences: The most sentences of a strip.
-    :returns: The strips as they stand in the text, none of them empty; one for a text of at most two sentences.
+    :returns: For each end its place, the place behind the blanks after it, and what ends there: a ``sentence`` with its
+        full stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
     """
-    begins = [0, *(match.end() for match in _END.finditer(text.rstrip()))]
-    number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
-    starts = [begins[place * len(begins) // number] for place in range(number)]
-    parts = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
-    return [part for part in parts if part]
+    for match in _END.finditer(text):
+        end = match.end("stop")
+        if match["stop"] is not None and not _BLANK_LINE.search(match[0]):
+            before = text[max(0, match.start() - 10) : end]
+            if text[match.end() : match.end() + 1].islower() or _ABBREVIATION.search(before):
+                continue
+        end = max(end, match.end("wide"), match.start())
+        yield end, match.end(), "paragraph" if match["blank"] else "line" if end == match.start() else "sentence"
 
 
-def sentence_at(text: str, place: int) -> str:
-    """Find the sentence at a place.
+def ends_with_stop(text: str) -> bool:
+    """Check whether a text ends as a sentence does, or before a list.
 
     :param text: The text.
-    :param place: The place of a character in it.
-    :returns: The sentence, or of a longer one than 600 characters those around the place.
+    :returns: Whether a full stop, a colon or a semicolon stands at its end.
     """
-    ends = [(match.start(), match.end()) for match in _END.finditer(text)]
-    begin = max((after for _, after in ends if after <= place), default=0)
-    end = min((before for before, _ in ends if before > place), default=len(text))
-    if end - begin > _MAX_CHARACTERS:
-        begin = max(begin, place - _MAX_CHARACTERS // 2)
-    return text[begin : min(end, begin + _MAX_CHARACTERS)].strip()
+    return _STOPPED.search(text[-20:]) is not None
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Find the sentences of a text, to show one of them in its place.
-
-    :param text: The text.
-    :returns: Where each begins and ends, without blanks around it; one of more than 400 characters is several.
-    """
-    ends = [*((match.start(), match.end()) for match in _SHOWN_END.finditer(text)), (len(text), len(text))]
+    """Find the sentences of a text, to show one of them in its place."""
+    ends = [
+        (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
+    ]
     spans: list[tuple[int, int]] = []
     begin = 0
-    for end, following in ends:
+    for end, following in [*ends, (len(text), len(text))]:
         while begin < following:
             stop = following
             if end - begin > _MAX_SHOWN:
@@ -71,3 +70,42 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
                 spans.append((place, place + len(words)))
             begin = stop
     return spans
+
+
+def shown_sentences(text: str) -> list[str]:
+    """Split a text into the sentences that are shown."""
+    return [text[begin:end] for begin, end in sentence_spans(text)]
+
+
+def sentence_at(text: str, place: int) -> str:
+    """Find the sentence at a place."""
+    spans = sentence_spans(text)
+    begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
+    return text[begin:end]
+
+
+def plain_sentences(text: str) -> list[str]:
+    """Split a text at each full stop before a capital letter of English, and at each line.
+
+    What was measured or learnt with these sentences keeps them until it is measured again: the strips of CRAG, the
+    simulated reader, and the order of the names in a query without a model.
+
+    :param text: The text.
+    :returns: The sentences, none of them empty, cut to 600 characters.
+    """
+    return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
+
+
+def split_strips(text: str, sentences: int) -> list[str]:
+    """Split a text into strips of a few plain sentences, about equally long."""
+    begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
+    number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
+    starts = [begins[place * len(begins) // number] for place in range(number)]
+    parts = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return [part for part in parts if part]
+
+
+def _is_own_line(text: str, end: int, after: int) -> bool:
+    """Check that a line does not go on in the next one, as where the page ended."""
+    following = text[after : after + 1]
+    return text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "(")

@@ -73,12 +73,7 @@ def passage_text(document: Document) -> str:
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
-    """Weigh terms by their inverse document frequency, as BM25 does.
-
-    :param terms: The terms.
-    :param statistics: The source of their frequencies; None gives all terms the same weight.
-    :returns: The weight of each term.
-    """
+    """Weigh terms by their inverse document frequency, as BM25 does."""
     terms = set(terms)
     if statistics is None:
         return dict.fromkeys(terms, 1.0)

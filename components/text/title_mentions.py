@@ -61,11 +61,6 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
     half of all texts would mention titles such as "This", "1984" and "Comedy". Several words count when they are not
     all function words, or all have a capital letter ("The Who"). Capitals are not required in a text without any, such
     as a question typed in a hurry, nor in scripts without them.
-
-    :param text: Any text.
-    :param max_words: The highest number of words in a key.
-    :returns: Each key once, in the order of their places in the text, at one place the longest first.
-    :raises ValueError: When max_words is under 1.
     """
     return list(dict.fromkeys(chain.from_iterable(_keys_by_place(text, max_words))))
 

@@ -48,11 +48,7 @@ class DomainFilter(Block):
 
 
 def document_url(document: Document) -> str:
-    """Read the address of a document; Haystack's web searches call it ``url`` or ``link``.
-
-    :param document: The document.
-    :returns: Its address, or an empty text.
-    """
+    """Read the address of a document; Haystack's web searches call it ``url`` or ``link``."""
     return str(document.meta.get("url") or document.meta.get("link") or "")
 
 

@@ -37,8 +37,6 @@ _DEFAULTS: dict[str, Value] = {
 }
 # What config.json holds of a simulated reader besides its rates and rules.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
-# What runs did before they recorded it, where the default is another today.
-_BEFORE: dict[str, Value] = {"source_choice": "first"}
 # The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
 _ROUNDING = 0.06
 
@@ -175,15 +173,10 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, Value]:
-        """What methods must share to be in one table, by name; None where it does not apply or is not known.
-
-        A run that records a setting as None has no use for it. One that does not record it is older than the setting.
-        """
+        """What methods must share to be in one table, by name; None where a run has no use for it."""
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
-            stated = {key: value for key, value in held.items() if key in self.config}
-            of_reader = {key: value for key, value in self.llm.items() if key not in _NO_RATES}
-            held = {**_DEFAULTS, **_BEFORE, **stated, **of_reader}
+            held |= {key: value for key, value in self.llm.items() if key not in _NO_RATES}
         return {
             "model": self.model,
             TOP_K: self.top_k,

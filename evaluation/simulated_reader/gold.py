@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from prefrag.components.prompts.quotation import quote_text, quote_title
-from prefrag.components.text.sentences import split_sentences
+from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
@@ -159,7 +159,7 @@ class GoldQuestion:
             if held:
                 return all(any(fold_words(name) in shown for name in fact) for fact in held)
         wanted = set(fold_words(self.question.question).split())
-        sentences = split_sentences(passage.text)
+        sentences = plain_sentences(passage.text)
         best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
         return fold_words(best) in shown
 
@@ -262,5 +262,5 @@ def _load(
 
 def cut_to_sentences(text: str, many: int) -> str:
     """Cut a text to its first sentences, as the snippet of a search engine is."""
-    sentences = split_sentences(text)
+    sentences = plain_sentences(text)
     return text if not many or len(sentences) <= many else " ".join(sentences[:many])

@@ -42,7 +42,7 @@ class SimulatedReader:
     names no title and no answer that does not stand in the question or in a passage that it has been shown. It answers
     rightly exactly when all gold passages have been shown, as many as ``yes_no`` says for a yes-or-no question, and
     otherwise so that no metric gives a point. As judge or reviewer it states the truth. What it does where a model
-    would decide, and how often it errs, is its :class:`Policy`, whose fields are settings of the reader.
+    would decide, and how often it errs, is its :class:`Policy` (docs/evaluation.md), whose fields are settings of it.
 
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
     show one. Where the web of an evaluation shows snippets, which ``web_sentences`` says, a snippet counts as the
@@ -58,14 +58,6 @@ class SimulatedReader:
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. It gives no
     citations and never answers PARTIALLY CORRECT.
-
-    Where actions name sources, ``source_choice`` says which one a query goes to: by default each step draws one, from
-    the names of the actions and not their order. When that brought nothing missing, the next query is the same for the
-    other. It goes by the actions that it has named: where a method replaces the source of a step, as MSPR does for
-    the first search and after a False verdict, its choice takes effect in the other steps alone.
-
-    A question that it knows from ``memory`` is answered rightly whatever has been shown, and at once where the prompt
-    leaves it the choice, because a model that believes it knows the answer does not search on.
 
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
     runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the

@@ -291,7 +291,7 @@ class TestAskThatFails:
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
     def test_ctrl_c_ends_with_130_at_once(self, tmp_path: Path):
         text = scripted_yaml(search("alpha"), answer()).replace(
-            "tests.fakes.ScriptedRetriever", "tests.service.waiting.WaitingRetriever"
+            "tests.fakes.ScriptedRetriever", "tests.cli.waiting.WaitingRetriever"
         )
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
         command = ("-u", "-m", "prefrag.cli.main", "ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")

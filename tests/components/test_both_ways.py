@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pkgutil
 import threading
+from importlib import import_module
 from typing import Any
 
 import pytest
 from haystack import component
 
+from prefrag import components
 from prefrag.components.both_ways import at_once, blocking, call_component, either, gather, in_thread
 
 
@@ -135,3 +138,34 @@ async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
 
     assert (await body_async())["thread"] != threading.get_ident()
     assert blocking(body_async)()["thread"] == threading.get_ident()
+
+
+def parts() -> list[type[Any]]:
+    """All classes of components/ that have both forms of a method."""
+    files = [module.name for module in pkgutil.walk_packages(components.__path__, "prefrag.components.")]
+    found = {each for name in files for _, each in inspect.getmembers(import_module(name), inspect.isclass)}
+    return [
+        each
+        for each in found
+        if each.__module__.startswith("prefrag.components") and not getattr(each, "_is_protocol", False)
+    ]
+
+
+def test_each_part_has_one_body_for_both_forms_of_a_method():
+    pairs, apart = 0, set()
+    for part in parts():
+        for name, waiting in vars(part).items():
+            if not name.endswith("_async") or (method := vars(part).get(name.removesuffix("_async"))) is None:
+                continue
+            pairs += 1
+            if waiting is not getattr(method, "__wrapped__", None) and method is not getattr(waiting, "__wrapped__", 0):
+                apart.add(f"{part.__name__}.{method.__name__}")
+
+    assert pairs > 50
+    # What really waits in two ways.
+    assert apart == {
+        "EmbeddedChatGenerator._wait",
+        "HybridRetriever._call_all",
+        "ModelServer.call",
+        "RetryPolicy._attempt",
+    }

@@ -52,13 +52,6 @@ def test_the_passages_of_a_file_are_numbered(converter: FileConverter) -> None:
     assert len({passage.id for passage in passages}) == len(passages) > 3
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_determines_the_encoding(converter: FileConverter, encoding: str) -> None:
-    [passage] = converter.passages(Path("/a.txt"), "Caf\u00e9 on a square.".encode(encoding))
-
-    assert passage.content == "Caf\u00e9 on a square."
-
-
 def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: FileConverter) -> None:
     path = Path("/notes/Ko\u0308penick.txt")
 
@@ -93,10 +86,6 @@ def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_no
     assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
     assert (passages[0].content or "").startswith("Manual\nUse\nOil it.")
     assert "heading" not in converter.passages(Path("/a.txt"), text.encode())[0].meta
-
-
-@needs_markdown
-def test_front_matter_that_is_no_heading_gives_none(converter: FileConverter) -> None:
     assert "heading" not in converter.passages(Path("/a.md"), b"---\ntitle: A\n---\nText.")[0].meta
 
 

@@ -44,8 +44,9 @@ class TestWord:
                     cell.text = value
             document.add_paragraph("Then go on.")
 
-        [passage] = converter.passages(Path("/a.docx"), make_docx(write))
+        [passage] = converter.passages(Path("/a.docx"), make_docx(write, title="The handbook"))
 
+        assert passage.meta["title"] == "The handbook"
         assert (passage.content or "").split("\n") == [
             "Manual",
             "Read this first.",
@@ -67,11 +68,6 @@ class TestWord:
         headings = list(dict.fromkeys(passage.meta["heading"] for passage in passages))
         assert headings == ["Manual", "Installation", "Installation > On ships"]
         assert passages[0].meta["title"] == "Manual"
-
-    def test_its_properties_give_the_title(self, converter: FileConverter) -> None:
-        data = make_docx(lambda document: document.add_paragraph("Text."), title="The handbook")
-
-        assert converter.passages(Path("/a.docx"), data)[0].meta["title"] == "The handbook"
 
     def test_inserted_text_is_read_and_deleted_text_is_not(self, converter: FileConverter) -> None:
         word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -183,14 +179,14 @@ class TestHostile:
         with pytest.raises(CannotRead, match="document type"):
             converter.passages(Path("/a.docx"), with_part(data, "word/picture.png", b" <!DOCTYPE a []><a/>"))
 
-    def test_what_unpacks_to_gigabytes_is_not_unpacked(self, converter: FileConverter) -> None:
-        data = with_part(make_docx(lambda document: None), "word/document.xml", b" " * 150_000_000)
-        before = time.process_time()
+    def test_what_unpacks_to_gigabytes_is_not_unpacked(
+        self, converter: FileConverter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(office_files, "_MOST_XML_BYTES", 10_000_000)
+        data = with_part(make_docx(lambda document: None), "word/document.xml", b" " * 15_000_000)
 
         with pytest.raises(CannotRead, match="unpacks to more"):
             converter.passages(Path("/a.docx"), data)
-
-        assert time.process_time() - before < 1
 
     def test_a_file_of_many_parts_is_refused(self, converter: FileConverter, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(office_files, "_MOST_PARTS", 5)

@@ -142,8 +142,6 @@ def test_more_text_than_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         read_json(json.dumps({"people": [{"name": "Ada"}] * 100}))
 
 
-pytest.importorskip("docutils", reason="the extra 'files' is not installed")
-
 MANUAL = """\
 ======
 Manual
@@ -180,6 +178,7 @@ Ada  London
 
 
 def _read(text: str) -> str:
+    pytest.importorskip("docutils", reason="the extra 'files' is not installed")
     outline = Outline()
     return outline.read(read_rst(text, outline))[0]
 
@@ -200,6 +199,7 @@ def test_marks_go_and_words_stay() -> None:
 
 
 def test_a_file_has_its_title_and_its_headings() -> None:
+    pytest.importorskip("docutils", reason="the extra 'files' is not installed")
     [passage] = FileConverter().passages(Path("/manual.rst"), MANUAL.encode())
 
     assert passage.meta["title"] == "Manual"

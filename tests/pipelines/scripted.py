@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from prefrag import pipelines
 from prefrag.components.parts import walk_parts
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of, rewrite
 from prefrag.pipelines.loading import YAML_PIPELINES, build, read_block
@@ -25,6 +26,33 @@ WEB = {
     "alpha": "Alpha, says the web, is a boat.",
     "delta": "Delta won the prize in 1974.",
 }
+
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in result["trace"]]
+
+
+def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in result["trace"] if event["kind"] == kind]
+
+
+def sent(result: dict[str, Any]) -> list[str]:
+    return [query["query"] for query in result["queries_sent_out"]]
+
+
+def local(query: str) -> str:
+    return search(query, tool="Search_Local")
+
+
+def web(query: str) -> str:
+    return search(query, tool="Search_Web")
 
 
 def search(query: str, tool: str = "Search_Engine", thought: str = "I look it up.") -> str:

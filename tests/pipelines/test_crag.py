@@ -16,7 +16,7 @@ from prefrag.components.state.state import Event, State
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import TREE_JUDGE, scripted
+from tests.pipelines.scripted import TREE_JUDGE, events, scripted, sent
 from tests.pipelines.test_engines import comparable
 
 QUESTION = "Which prize did alpha, which beta built, win in delta?"
@@ -44,16 +44,8 @@ async def _reply(relevance: Relevance, state: State) -> tuple[Relevance, State]:
     return relevance, state
 
 
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
-
-
 def lines(result: dict[str, Any], kind: str) -> list[str]:
     return [trace_text(Event(kind, 0, event)) for event in events(result, kind)]
-
-
-def sent(result: dict[str, Any]) -> list[str]:
-    return [query["query"] for query in result["queries_sent_out"]]
 
 
 class TestCorrect:

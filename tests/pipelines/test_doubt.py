@@ -11,7 +11,7 @@ from prefrag import pipelines
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import replying
-from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.scripted import answer, events, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 TWO_SEARCHES = (search("alpha"), search("beta delta"), answer())
@@ -21,10 +21,6 @@ CUT = "\u2026"
 
 async def run(pipeline: Any, **options: Any) -> dict[str, Any]:
     return await pipelines.ask_async(pipeline, QUESTION, **options)
-
-
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
 
 
 @pytest.mark.parametrize(

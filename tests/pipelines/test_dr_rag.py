@@ -184,21 +184,17 @@ async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: An
     ]
 
 
-async def test_a_request_sets_k():
-    result = await pipelines.ask_async(scripted("dr_rag_qdc", "Ada"), QUESTION, top_k=4)
+@pytest.mark.parametrize(
+    ("top_k", "k1", "selected", "searches"),
+    [(4, None, ["alpha", "beta", "chi", "fern"], 3), (3, 1, ["alpha", "beta", "chi"], 2)],
+)
+async def test_a_request_sets_k_and_the_yaml_k1(top_k: int, k1: int | None, selected: list[str], searches: int):
+    pipeline = scripted("dr_rag_qdc", "Ada", replace={"second_stage.k1": k1})
 
-    assert titles(result) == ["alpha", "beta", "chi", "fern"]
-    assert result["counts"]["total"] == 3
+    result = await pipelines.ask_async(pipeline, QUESTION, top_k=top_k)
 
-
-async def test_k1_is_a_setting():
-    pipeline = scripted("dr_rag_qdc", "Ada", replace={"second_stage.k1": 1})
-
-    result = await pipelines.ask_async(pipeline, QUESTION, top_k=3)
-
-    assert titles(result) == ["alpha", "beta", "chi"]
-    assert result["counts"]["total"] == 2
-    assert len(CALLS["local"]) == 2
+    assert titles(result) == selected
+    assert result["counts"]["total"] == len(CALLS["local"]) == searches
 
 
 async def test_the_nine_pairs_of_the_first_batch_suffice_when_every_list_finds_its_partner_there():
@@ -265,12 +261,6 @@ async def test_every_event_can_be_written_in_a_line():
     lines = [trace_text(event) for event in outputs if isinstance(event, Event)]
     assert len(lines) == 8
     assert all(line and "\n" not in line for line in lines)
-
-
-async def test_the_web_switch_changes_nothing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_WEB", "off")
-
-    assert (await pipelines.ask_async(scripted("dr_rag_qdc", "Ada"), QUESTION))["counts"]["total_local"] == 4
 
 
 async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: Path):

@@ -11,7 +11,7 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import scripted
+from tests.pipelines.scripted import events, scripted
 
 QUESTION = "Where is the yard that built alpha?"
 DOUBTED = "The yard beta is in Delta{0.2}."
@@ -29,10 +29,6 @@ def queries() -> list[str]:
 
 def prompts() -> list[str]:
     return [call["prompt"] for call in CALLS["model"]]
-
-
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
 
 
 async def test_a_chain_that_is_sure_searches_for_the_question_alone():

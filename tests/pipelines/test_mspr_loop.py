@@ -8,27 +8,16 @@ from typing import Any
 
 import pytest
 
-from prefrag import pipelines
 from prefrag.components.state.state import Label
 from prefrag.pipelines import RunFailed, load
 from tests.fakes import CALLS
 from tests.marks import drop_codes
-from tests.pipelines.scripted import answer, model, scripted, verdict
-from tests.pipelines.scripted import search as search_with
+from tests.pipelines.scripted import QUESTION, answer, events, local, model, run, scripted, search, verdict, web
 
-QUESTION = "In which year did the yard that built alpha win the prize?"
 # The sources themselves know something about this question.
 KNOWN = "What have alpha and delta in common?"
 LONG = "Alpha was built by Beta. " + "It is a very long story. " * 400
 SUMMARY = "Beta built Alpha [[1]]."
-
-
-def local(query: str) -> str:
-    return search_with(query, tool="Search_Local")
-
-
-def web(query: str) -> str:
-    return search_with(query, tool="Search_Web")
 
 
 def final(text: str = "1974") -> str:
@@ -56,14 +45,6 @@ def mspr(
     return scripted(*replies, verdicts=verdicts, pipeline="mspr", replace=own | (replace or {}), **settings)
 
 
-async def ask(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **options)
-
-
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
-
-
 def sources(result: dict[str, Any]) -> list[str | None]:
     return [step["source"] for step in result["steps"]]
 
@@ -86,14 +67,14 @@ def test_one_word_of_the_yaml_is_the_ablation_without_prs(tmp_path: Path):
 
 class TestAgent:
     async def test_answers_at_once_without_a_search(self):
-        result = await ask(mspr(final()))
+        result = await run(mspr(final()))
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
         assert result["usage"]["calls"] == {"reasoner": 1, "reviewer": 1}
         assert result["counts"]["total"] == 0
 
     async def test_searches_where_the_preferred_documents_are_whatever_it_names_first(self):
-        result = await ask(mspr(web("alpha"), final()))
+        result = await run(mspr(web("alpha"), final()))
 
         assert sources(result) == ["local", None]
         assert CALLS.get("web") is None
@@ -102,7 +83,7 @@ class TestAgent:
         ]
 
     async def test_is_offered_both_actions_and_does_not_label_its_answer(self):
-        await ask(mspr(local("alpha"), final()))
+        await run(mspr(local("alpha"), final()))
 
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt
@@ -110,7 +91,7 @@ class TestAgent:
         assert "Self-Evaluation" not in prompt
 
     async def test_gets_a_correction_of_a_reply_that_cannot_be_used(self):
-        result = await ask(mspr("hm", search_with("alpha", tool="Telephone"), local("alpha"), final()))
+        result = await run(mspr("hm", search("alpha", tool="Telephone"), local("alpha"), final()))
 
         assert sources(result) == [None, None, "local", None]
         assert "There is no action 'Telephone'" in CALLS["model"][2]["prompt"]
@@ -118,13 +99,15 @@ class TestAgent:
 
 class TestPreference:
     async def test_a_true_leaves_the_choice_and_keeps_what_was_found(self):
-        result = await ask(mspr(local("alpha"), local("beta"), web("delta"), final()))
+        result = await run(mspr(local("alpha"), local("beta"), web("delta"), final()))
 
         assert sources(result) == ["local", "local", "web", None]
         assert events(result, "steered") == []
+        assert events(result, "refined") == [], "short observations are left as they are"
+        assert "refiner" not in CALLS
 
     async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self):
-        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=(verdict(False),)))
+        result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", "web", None]
         assert result["steps"][0]["verdict"]["status"] is False
@@ -133,7 +116,7 @@ class TestPreference:
         assert [(e["source"], e["reason"]) for e in events(result, "steered")] == [("web", "verdict")]
 
     async def test_a_false_still_stands_after_a_reply_that_cannot_be_used(self):
-        result = await ask(mspr(local("alpha"), "hm", local("delta"), final(), verdicts=(verdict(False),)))
+        result = await run(mspr(local("alpha"), "hm", local("delta"), final(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", None, "web", None]
 
@@ -141,13 +124,13 @@ class TestPreference:
     async def test_after_a_search_of_the_web_the_choice_is_free(self, choice: Any, source: str):
         script = (local("alpha"), local("delta"), choice("alpha"), final())
 
-        result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True))))
+        result = await run(mspr(*script, verdicts=(verdict(False), verdict(True))))
 
         assert sources(result) == ["local", "web", source, None]
         assert result["steps"][1]["verdict"] is None, "what the web found steers nothing, so it is not judged"
 
     async def test_the_first_passages_are_compared_with_nothing_and_later_ones_with_the_context(self):
-        await ask(mspr(local("alpha"), local("beta"), final()))
+        await run(mspr(local("alpha"), local("beta"), final()))
 
         first, second = (call["prompt"] for call in CALLS["judge"])
         assert "(nothing yet)" in first
@@ -155,27 +138,23 @@ class TestPreference:
         assert "Alpha was built by Beta." in known
         assert "Beta is a yard" in new
 
-    async def test_a_label_that_cannot_be_read_steers_nothing_and_is_marked(self):
-        result = await ask(mspr(local("alpha"), local("beta"), final(), verdicts=("Perhaps.",)))
+    @pytest.mark.parametrize(("setting", "source"), [("keep", "local"), ("switch", "web")])
+    async def test_a_label_that_cannot_be_read_steers_as_it_is_set_and_is_marked(self, setting: str, source: str):
+        doubt = {"verdicts": ("Perhaps.",), "replace": {"judge.judge.on_doubt": setting}}
 
-        assert sources(result) == ["local", "local", None]
+        result = await run(mspr(local("alpha"), local("beta delta"), final(), **doubt))
+
+        assert sources(result) == ["local", source, None]
         assert result["steps"][0]["verdict"]["parsed"] is False
 
-    async def test_a_label_that_cannot_be_read_steers_with_that_setting(self):
-        replace = {"judge.judge.on_doubt": "switch"}
-
-        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=("Perhaps.",), replace=replace))
-
-        assert sources(result) == ["local", "web", None]
-
     async def test_trees_give_the_label_for_a_model_too_small_to_judge(self):
-        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=()))
+        result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=()))
 
         assert result["steps"][0]["verdict"]["judged_by"] == "classifier"
         assert "judge" not in result["usage"]["calls"]
 
     async def test_local_documents_that_give_nothing_send_the_next_search_to_the_web(self):
-        result = await ask(mspr(local("nothing"), local("delta"), final()))
+        result = await run(mspr(local("nothing"), local("delta"), final()))
 
         assert sources(result) == [None, "web", None]
         assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
@@ -186,7 +165,7 @@ class TestPreference:
     async def test_a_failure_of_the_web_is_recorded_and_the_run_continues(self):
         script = (local("alpha"), local("delta"), local("beta"), final())
 
-        result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True)), errors={"web": "rate limit"}))
+        result = await run(mspr(*script, verdicts=(verdict(False), verdict(True)), errors={"web": "rate limit"}))
 
         assert sources(result) == ["local", None, "local", None]
         assert any("rate limit" in error for error in result["errors"])
@@ -196,7 +175,7 @@ class TestWithoutTheWeb:
     async def test_a_request_has_every_search_answered_by_the_local_documents(self):
         script = (local("alpha"), web("beta"), final("1812"), final("1974"))
 
-        result = await ask(
+        result = await run(
             mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))),
             KNOWN,
             sources=["local"],
@@ -211,18 +190,18 @@ class TestWithoutTheWeb:
     async def test_the_ablation_without_prs_falls_back_as_well(self):
         replace = {"selector.enabled": False, "judge.enabled": False}
 
-        result = await ask(mspr(web("alpha"), final(), replace=replace), sources=["local"])
+        result = await run(mspr(web("alpha"), final(), replace=replace), sources=["local"])
 
         assert sources(result) == ["local", None]
 
     async def test_a_request_for_the_web_alone_is_answered_by_it(self):
-        result = await ask(mspr(local("alpha"), local("delta"), final()), sources=["web"])
+        result = await run(mspr(local("alpha"), local("delta"), final()), sources=["web"])
 
         assert sources(result) == ["web", "web", None]
         assert CALLS.get("local") is None
 
     async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_to_the_local_documents(self):
-        result = await ask(mspr(local("alpha"), web("beta"), final(), verdicts=(verdict(False),)), preferred="web")
+        result = await run(mspr(local("alpha"), web("beta"), final(), verdicts=(verdict(False),)), preferred="web")
 
         assert sources(result) == ["web", "local", None]
 
@@ -234,7 +213,7 @@ class TestRefinement:
     }
 
     async def test_refines_the_previous_observation_never_the_current_one(self):
-        result = await ask(mspr(local("alpha"), local("beta"), final(), documents=self.DOCUMENTS))
+        result = await run(mspr(local("alpha"), local("beta"), final(), documents=self.DOCUMENTS))
 
         assert LONG.strip() in CALLS["model"][1]["prompt"], "it was the current one"
         last = CALLS["model"][2]["prompt"]
@@ -246,41 +225,33 @@ class TestRefinement:
         assert refined["tokens_before"] > 1_500 > refined["tokens_after"]
         assert result["usage"]["calls"]["refiner"] == 1
 
-    async def test_the_result_keeps_the_documents_as_they_were_found(self):
-        result = await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
-
-        assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
-        assert result["documents"][0]["content"] == LONG
-        assert result["steps"][0]["documents"] == ["local-alpha"]
-
-    async def test_is_called_with_the_question_and_the_current_query(self):
-        await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
+    async def test_is_called_with_the_question_and_the_query_and_read_by_judge_and_reviewer_not_in_the_result(self):
+        result = await run(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         prompt = CALLS["refiner"][0]["prompt"]
         assert f"Question: {QUESTION}" in prompt
         assert "New query: gamma" in prompt
         assert LONG.strip() in prompt
         assert "Gamma is a town" not in prompt
-
-    async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self):
-        script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), final())
-
-        result = await ask(mspr(*script, documents=self.DOCUMENTS, model_settings={"context_window": 32_000}))
-
-        assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2), (2, 3)]
-
-    async def test_the_label_and_the_review_are_given_with_the_refined_observation(self):
-        await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
-
         for prompt in (CALLS["judge"][1]["prompt"], CALLS["reviewer"][0]["prompt"]):
             assert "| Beta built Alpha" in prompt
             assert "a very long story" not in prompt
             assert "Gamma is a town" in prompt
+        assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
+        assert result["documents"][0]["content"] == LONG
+        assert result["steps"][0]["documents"] == ["local-alpha"]
+
+    async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self):
+        script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), final())
+
+        result = await run(mspr(*script, documents=self.DOCUMENTS, model_settings={"context_window": 32_000}))
+
+        assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2), (2, 3)]
 
     async def test_a_supplement_has_the_observation_before_it_refined(self):
         pipeline = mspr(local("alpha"), final(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
 
-        result = await ask(pipeline, KNOWN)
+        result = await run(pipeline, KNOWN)
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2)]
         assert "New query" not in CALLS["refiner"][0]["prompt"], "the current query is the question"
@@ -289,31 +260,25 @@ class TestRefinement:
     async def test_a_summary_that_saves_nothing_is_not_used(self, summary: str):
         documents = {**self.DOCUMENTS, "local": {**self.DOCUMENTS["local"], "gamma": "Gamma is a town."}}
 
-        result = await ask(
+        result = await run(
             mspr(local("alpha"), local("gamma"), final(), summaries=(summary,), documents=documents),
         )
 
         assert events(result, "refined")[0]["used"] is False
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
-    async def test_short_observations_are_left_as_they_are(self):
-        result = await ask(mspr(local("alpha"), local("beta"), final()))
-
-        assert events(result, "refined") == []
-        assert "refiner" not in CALLS
-
     async def test_the_threshold_is_a_setting(self):
         replace = {"refiner.threshold": 5}
         documents = {"local": {"alpha": "Alpha was built by Beta. " * 5, "beta": "Beta."}, "web": {}}
 
-        result = await ask(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=documents))
+        result = await run(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=documents))
 
         assert len(events(result, "refined")) == 1
 
 
 class TestReview:
     async def test_an_answer_that_passes_ends_the_run(self):
-        result = await ask(mspr(local("alpha"), final()))
+        result = await run(mspr(local("alpha"), final()))
 
         assert (result["answer"], result["label"]) == ("1974", Label.CORRECT)
         assert result["explanation"] == "It answers. Nothing lacks. As passage 1 says."
@@ -325,7 +290,7 @@ class TestReview:
     async def test_one_that_fails_searches_the_web_with_the_question_and_the_loop_continues(self):
         script = (local("alpha"), final("1812"), local("beta"), final("1974"))
 
-        result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
+        result = await run(mspr(*script, reviews=(review(False), review(True))), KNOWN)
 
         assert (result["answer"], result["label"]) == ("1974", "CORRECT")
         assert sources(result) == ["local", "web", "local", None]
@@ -340,7 +305,7 @@ class TestReview:
         ]
 
     async def test_a_second_failure_ends_the_run_with_its_answer(self):
-        result = await ask(mspr(final("1812"), final("1974"), reviews=(review(False),)), KNOWN)
+        result = await run(mspr(final("1812"), final("1974"), reviews=(review(False),)), KNOWN)
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", False)
         assert len(CALLS["web"]) == 1
@@ -350,7 +315,7 @@ class TestReview:
         script = (local("alpha"), final("1812"), local("beta"), final("1974"))
         verdicts = (verdict(False), verdict(True))
 
-        result = await ask(mspr(*script, verdicts=verdicts, reviews=(review(False), review(True))), KNOWN)
+        result = await run(mspr(*script, verdicts=verdicts, reviews=(review(False), review(True))), KNOWN)
 
         assert sources(result) == ["local", "web", "local", None]
         assert events(result, "steered") == []
@@ -358,7 +323,7 @@ class TestReview:
     async def test_after_a_supplement_before_any_search_the_choice_is_free_too(self):
         script = (final("1812"), web("delta"), final("1974"))
 
-        result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
+        result = await run(mspr(*script, reviews=(review(False), review(True))), KNOWN)
 
         assert sources(result) == ["web", "web", None]
 
@@ -367,19 +332,19 @@ class TestReview:
             local("alpha"), final("1812"), final("1974"), reviews=(review(False),), errors={"web": "rate limit"}
         )
 
-        result = await ask(pipeline, KNOWN)
+        result = await run(pipeline, KNOWN)
 
         assert result["answer"] == "1974"
         assert any("rate limit" in error for error in result["errors"])
 
     async def test_one_that_cannot_be_read_ends_the_run(self):
-        result = await ask(mspr(final(), reviews=("I cannot say.",)))
+        result = await run(mspr(final(), reviews=("I cannot say.",)))
 
         assert (result["answer"], result["label"]) == ("1974", None)
         assert events(result, "review")[0]["parsed"] is False
 
     async def test_one_that_cannot_be_read_is_requested_once_more_and_then_searches_nothing(self):
-        result = await ask(mspr(final("1974"), reviews=("I cannot say.",)), KNOWN)
+        result = await run(mspr(final("1974"), reviews=("I cannot say.",)), KNOWN)
 
         assert (result["answer"], result["usage"]["calls"]["reviewer"]) == ("1974", 2)
         assert "could not be read. Reply with one short JSON object" in CALLS["reviewer"][1]["prompt"]
@@ -388,7 +353,7 @@ class TestReview:
     async def test_the_second_review_counts_where_the_first_cannot_be_read(self):
         script = (final("1812"), final("1974"))
 
-        result = await ask(mspr(*script, reviews=("I cannot say.", review(False), review(True))), KNOWN)
+        result = await run(mspr(*script, reviews=("I cannot say.", review(False), review(True))), KNOWN)
 
         assert result["answer"] == "1974"
         assert [event["parsed"] for event in events(result, "review")] == [True, True]
@@ -398,7 +363,7 @@ class TestReview:
         replace = {"reviewer.on_doubt": "end"}
 
         with pytest.raises(RunFailed, match="review of the answer could not be read twice: set on_doubt to keep"):
-            await ask(mspr(final(), reviews=("I cannot say.",), replace=replace), KNOWN)
+            await run(mspr(final(), reviews=("I cannot say.",), replace=replace), KNOWN)
 
 
 class TestNoFurtherSearch:
@@ -406,7 +371,7 @@ class TestNoFurtherSearch:
     async def test_moves_to_the_final_answer(self, action: str):
         script = (local("alpha"), f"Thought: That is all.\nAction: {action}\nAction Input: None", "Final Answer: 1974")
 
-        result = await ask(mspr(*script))
+        result = await run(mspr(*script))
 
         assert (result["answer"], result["forced"], result["usage"]["calls"]["reasoner"]) == ("1974", False, 3)
         assert CALLS["model"][2]["prompt"].endswith("Final Answer:"), "the prompt of the final answer"
@@ -415,7 +380,7 @@ class TestNoFurtherSearch:
     async def test_with_an_answer_in_the_reply_needs_no_further_call(self):
         reply = "Thought: That is all.\nAction: None\nAction Input: None\nFinal Answer: 1974"
 
-        result = await ask(mspr(local("alpha"), reply))
+        result = await run(mspr(local("alpha"), reply))
 
         assert (result["answer"], result["label"]) == ("1974", "CORRECT")
         assert result["usage"]["calls"]["reasoner"] == 2
@@ -423,7 +388,7 @@ class TestNoFurtherSearch:
 
 class TestLimits:
     async def test_used_up_iterations_end_in_one_forced_answer_that_is_not_reviewed(self):
-        result = await ask(mspr(*[local(f"alpha {number}") for number in range(5)], "1974"))
+        result = await run(mspr(*[local(f"alpha {number}") for number in range(5)], "1974"))
 
         assert (result["answer"], result["forced"], result["label"]) == ("1974", True, None)
         assert result["usage"]["calls"] == {"reasoner": 6, "judge": 4}
@@ -431,7 +396,7 @@ class TestLimits:
         assert "alpha 4" in CALLS["model"][-1]["prompt"]
 
     async def test_unreadable_replies_alone_also_end(self):
-        result = await ask(mspr(*["hm"] * 5, "perhaps 1974"))
+        result = await run(mspr(*["hm"] * 5, "perhaps 1974"))
 
         assert (result["answer"], result["forced"]) == ("perhaps 1974", True)
         assert result["usage"]["llm_calls"] == 6
@@ -451,7 +416,7 @@ class TestLimits:
         documents = {"local": {"alpha": LONG}, "web": {"alpha": LONG}}
         script = (*[local("alpha")] * 4, final("1812"), *late)
 
-        result = await ask(mspr(*script, reviews=(review(False),), documents=documents), KNOWN)
+        result = await run(mspr(*script, reviews=(review(False),), documents=documents), KNOWN)
 
         assert result["answer"] == "1974"
         assert result["usage"]["calls"] == calls
@@ -459,7 +424,7 @@ class TestLimits:
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (4, 1)
 
     async def test_a_request_may_lower_the_number_of_iterations(self):
-        result = await ask(mspr(local("alpha"), local("alpha"), "1974"), max_steps=1)
+        result = await run(mspr(local("alpha"), local("alpha"), "1974"), max_steps=1)
 
         assert result["forced"]
         assert result["counts"]["total"] == 1
@@ -470,7 +435,7 @@ class TestAblations:
         replace = {"selector.enabled": False, "judge.enabled": False}
         script = (web("alpha"), local("alpha"), local("beta"), final())
 
-        result = await ask(mspr(*script, verdicts=(verdict(False),), replace=replace))
+        result = await run(mspr(*script, verdicts=(verdict(False),), replace=replace))
 
         assert sources(result) == ["web", "local", "local", None]
         assert "judge" not in CALLS
@@ -479,13 +444,13 @@ class TestAblations:
     async def test_without_ors_long_observations_stay(self):
         replace = {"refiner.enabled": False}
 
-        await ask(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=TestRefinement.DOCUMENTS))
+        await run(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=TestRefinement.DOCUMENTS))
 
         assert "refiner" not in CALLS
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
     async def test_without_car_the_first_answer_is_final(self):
-        result = await ask(mspr(final("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
+        result = await run(mspr(final("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
 
         assert (result["answer"], result["label"]) == ("1812", None)
         assert result["usage"]["calls"] == {"reasoner": 1}
@@ -503,7 +468,7 @@ async def test_a_model_that_fails_ends_the_run_with_the_trace_so_far(failing: di
     pipeline = mspr(local("alpha"), local("beta"), final(), documents=TestRefinement.DOCUMENTS, **failing)
 
     with pytest.raises(RunFailed, match=message) as failure:
-        await ask(pipeline)
+        await run(pipeline)
 
     assert failure.value.result["steps"][0]["searched"] == ["local"]
     assert events(failure.value.result, "error")
@@ -516,7 +481,7 @@ async def test_the_models_may_reply_in_json():
         json.dumps({"thought": "x", "action": "Final_Answer", "answer": "1974"}),
     )
 
-    result = await ask(mspr(*script, verdicts=(verdict(False),), replace={"Reasoner.reply_format": "json"}))
+    result = await run(mspr(*script, verdicts=(verdict(False),), replace={"Reasoner.reply_format": "json"}))
 
     assert sources(result) == ["local", "web", None]
     assert result["answer"] == "1974"

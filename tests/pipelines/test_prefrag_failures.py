@@ -11,17 +11,7 @@ from haystack.errors import FilterError
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, retry_policy, scripted, search, verdict
-
-QUESTION = "In which year did the yard that built alpha win the prize?"
-
-
-async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **options)
-
-
-def kinds(result: dict[str, Any]) -> list[str]:
-    return [event["kind"] for event in result["trace"]]
+from tests.pipelines.scripted import QUESTION, answer, kinds, retry_policy, run, scripted, search, verdict
 
 
 async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages():

@@ -11,17 +11,7 @@ import pytest
 from prefrag import pipelines
 from tests.fakes import CALLS
 from tests.marks import drop_codes
-from tests.pipelines.scripted import answer, scripted, search, verdict
-
-QUESTION = "In which year did the yard that built alpha win the prize?"
-
-
-async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **options)
-
-
-def kinds(result: dict[str, Any]) -> list[str]:
-    return [event["kind"] for event in result["trace"]]
+from tests.pipelines.scripted import QUESTION, answer, kinds, run, scripted, search, verdict
 
 
 async def test_answers_at_once_without_a_search():

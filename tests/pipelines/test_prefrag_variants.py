@@ -8,26 +8,14 @@ import pytest
 
 from prefrag import pipelines
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.scripted import answer, kinds, local, scripted, search, verdict, web
 
 QUESTION = "Who built alpha, and when did delta win the prize?"
 CHOOSING = ["prefrag_direct", "prefrag_without_preference"]
 
 
-def local(query: str) -> str:
-    return search(query, tool="Search_Local")
-
-
-def web(query: str) -> str:
-    return search(query, tool="Search_Web")
-
-
 async def run(pipeline: str, *replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
     return await pipelines.ask_async(scripted(*replies, pipeline=pipeline, **settings), QUESTION, **(options or {}))
-
-
-def kinds(result: dict[str, Any]) -> list[str]:
-    return [event["kind"] for event in result["trace"]]
 
 
 @pytest.mark.parametrize("pipeline", CHOOSING)
@@ -37,18 +25,14 @@ class TestTheModelNamesTheSource:
 
         assert [step["searched"] for step in result["steps"]] == [["local"], ["web"], []]
         assert result["steps"][0]["documents"] == []
+        assert result["usage"]["calls"] == {"reasoner": 3}
+        assert "verdict" not in kinds(result), "nobody judges"
 
     async def test_even_the_first(self, pipeline: str):
         result = await run(pipeline, web("delta"), answer())
 
         assert result["steps"][0]["source"] == "web"
         assert CALLS.get("local") is None
-
-    async def test_and_nobody_judges(self, pipeline: str):
-        result = await run(pipeline, local("alpha"), local("alpha"), answer())
-
-        assert result["usage"]["calls"] == {"reasoner": 3}
-        assert "verdict" not in kinds(result)
 
     async def test_and_the_answer_is_reflected_upon_as_in_prefrag(self, pipeline: str):
         result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer("1974"))

@@ -8,17 +8,9 @@ import pytest
 
 from prefrag import pipelines
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search
+from tests.pipelines.scripted import answer, kinds, local, scripted, search, web
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-
-
-def local(query: str) -> str:
-    return search(query, tool="Search_Local")
-
-
-def web(query: str) -> str:
-    return search(query, tool="Search_Web")
 
 
 async def react(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
@@ -27,10 +19,6 @@ async def react(*replies: str, options: dict[str, Any] | None = None, **settings
 
 async def mix(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
     return await pipelines.ask_async(scripted(*replies, pipeline="react_mix", **settings), QUESTION, **(options or {}))
-
-
-def kinds(result: dict[str, Any]) -> list[str]:
-    return [event["kind"] for event in result["trace"]]
 
 
 class TestReact:

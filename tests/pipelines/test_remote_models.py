@@ -97,6 +97,13 @@ def test_the_shipped_pipelines_load_where_models_have_to_be_local(monkeypatch: p
         load(name)
 
 
+def test_hosts_that_cannot_be_read_are_refused_at_load_whatever_is_called(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "gpu.example, not a host")
+
+    with pytest.raises(ValueError, match="PREFRAG_LOCAL_HOSTS holds 'not a host'"):
+        load()
+
+
 def test_every_call_is_listed_by_host_and_role():
     pipeline = scripted(
         search("alpha"),

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefrag import pipelines
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
-
-QUESTION = "In which year did the yard that built alpha win the prize?"
-
-
-async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **options)
+from tests.pipelines.scripted import answer, run, scripted, search, verdict
 
 
 class TestRunOptions:

@@ -13,7 +13,7 @@ from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import retriever, scripted, write_yaml
+from tests.pipelines.scripted import events, retriever, scripted, write_yaml
 
 QUESTION = "Who built alpha, and what did delta win?"
 LOCAL = {"alpha": "Alpha was built by Beta.", "delta": "Delta won the prize in 1974."}
@@ -34,10 +34,6 @@ POOR = critique("a boat", "irrelevant", "none", 1)
 async def run(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
     settings = {"documents": {"local": LOCAL}, **settings}
     return await pipelines.ask_async(scripted(*replies, pipeline="self_rag", **settings), QUESTION, **(options or {}))
-
-
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
 
 
 async def test_searches_once_with_the_question_and_gives_the_best_answer_with_its_passage():

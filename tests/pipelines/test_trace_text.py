@@ -32,7 +32,6 @@ from prefrag.pipelines.trace_text import trace_text
             {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
             f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
         ),
-        ("closed", {"sources": ["web"], "reason": "the web is closed"}, "Not searched: web (the web is closed)"),
         ("found", {"source": "web", "titles": [], "error": "down"}, "Search of web failed: down"),
         (
             "verdict",
@@ -131,20 +130,9 @@ from prefrag.pipelines.trace_text import trace_text
         ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
         (
             "look_ahead",
-            {"text": "In Delta.", "lowest": 0.2, "token": "Delta", "masked": ["Delta"], "query": "In", "again": False},
-            "Looked ahead, unsure of 'Delta' at 20%: In Delta. (masked: Delta)",
-        ),
-        (
-            "look_ahead",
             {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
             "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
         ),
-        (
-            "look_ahead",
-            {"text": "In Delta.", "lowest": 0.9, "token": "In", "masked": [], "query": "", "again": False},
-            "Kept: In Delta. (least sure of 'In' at 90%)",
-        ),
-        ("look_ahead", {"text": "In Gamma.", "lowest": None, "again": True}, "Written again: In Gamma."),
         (
             "refined",
             {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
@@ -174,11 +162,6 @@ from prefrag.pipelines.trace_text import trace_text
             "critique",
             {"document": "A", "answer": "", "relevant": False, "support": "none", "score": 0.0, "parsed": False},
             "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
-        ),
-        (
-            "question_class",
-            {"chosen": "single_step", "probability": 0.714, "reason": "the likeliest class"},
-            "Class: one retrieval (71% likely; the likeliest class)",
         ),
         (
             "review",

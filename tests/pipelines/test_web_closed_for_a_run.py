@@ -14,13 +14,13 @@ from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by, we
 from prefrag.components.web.web_gate import HeldBack, WebGate
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
-from tests.pipelines.test_mspr_loop import final, local, mspr, web
+from tests.pipelines.scripted import answer, local, scripted, search, verdict, web
+from tests.pipelines.test_mspr_loop import final, mspr
 
 QUESTION = "In which year did the yard that built alpha win the delta prize?"
 NOTHING_GOOD = json.dumps({"1": 0, "2": 0})
 
-CHOSEN = (search("delta", tool="Search_Web"), search("alpha", tool="Search_Local"), answer("x", "INCORRECT"), answer())
+CHOSEN = (web("delta"), local("alpha"), answer("x", "INCORRECT"), answer())
 # Each searches the web where nothing closes it.
 METHODS: dict[str, Callable[[], Any]] = {
     "prefrag": lambda: scripted(search("delta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),

@@ -8,7 +8,6 @@ import haystack
 import pytest
 from haystack import Document
 
-from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.state.state import Event
@@ -16,18 +15,9 @@ from prefrag.components.web.web_gate import ask_person
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search
+from tests.pipelines.scripted import QUESTION, answer, run, scripted, search, sent
 
-QUESTION = "In which year did the yard that built alpha win the prize?"
 LONG = "Title of this chat: " + "our unpublished merger closes on 3 May, alpha. " * 20
-
-
-async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **options)
-
-
-def sent(result: dict[str, Any]) -> list[str]:
-    return [one["query"] for one in result["queries_sent_out"]]
 
 
 def lines(result: dict[str, Any], kind: str) -> list[str]:

@@ -15,7 +15,7 @@ from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
 from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
 from tests.fakes import CALLS
 from tests.indexes import index_of
-from tests.pipelines.scripted import TREE_JUDGE, retriever, scripted
+from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted
 
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
@@ -27,10 +27,6 @@ SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leavi
 async def run(*readings: list[tuple[str, float]], question: str = QUESTION, **settings: Any) -> dict[str, Any]:
     options = settings.pop("options", {})
     return await pipelines.ask_async(scripted(readings=list(readings), **settings), question, **options)
-
-
-def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in result["trace"] if event["kind"] == kind]
 
 
 class TestALoop:

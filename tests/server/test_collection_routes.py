@@ -533,9 +533,8 @@ class TestLimits:
         assert client.post("/collections/fresh/documents", json={"files": large}).status_code == 413
         assert client.post("/prefrag/run", files={"files": large}).status_code == 413
 
-    @pytest.mark.parametrize("value", ["0", "-1", "many"])
-    def test_that_are_none_are_named(self, client: Client, monkeypatch: pytest.MonkeyPatch, value: str):
-        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", value)
+    def test_that_are_none_are_named(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "0")
 
         response = client.upload("fresh", a_txt="A.")
 

@@ -21,7 +21,7 @@ from prefrag.server.collection_pipelines import CollectionPipelines
 from prefrag.server.collections import NoSuchCollection, check_collection, existing_collections, is_listed
 from prefrag.server.keys import ANYONE, Access, current_access
 from tests.pipelines.scripted import answer, retriever, search, verdict
-from tests.server.keyed import Client, make_index, serving, write_pipeline
+from tests.server.keyed import Client, in_shared_application, make_index, serving, write_pipeline
 
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": "Who built the tower?"}]}
 REFUSAL = str(NoSuchCollection())
@@ -43,9 +43,11 @@ def forget_the_key() -> Iterator[None]:
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Client]:
     monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps")
-    with serving() as served:
+    pipeline = pipelines.load()
+    pipeline.warm_up()
+    with in_shared_application(pipeline, tmp_path / "yaml" / "prefrag.yaml") as served:
         yield served
 
 

@@ -398,15 +398,6 @@ class TestRunLimit:
         assert client.sent[0]["status"] == 503
         first.cancel()
 
-    @pytest.mark.parametrize(
-        ("name", "value"), [("PREFRAG_MAX_RUNS", "0"), ("PREFRAG_MAX_RUNS", "1.5"), ("PREFRAG_MAX_WAITING", "-1")]
-    )
-    def test_is_a_whole_number(self, monkeypatch: pytest.MonkeyPatch, name: str, value: str):
-        monkeypatch.setenv(name, value)
-
-        with pytest.raises(ValueError, match=name):
-            RunLimit(None)  # type: ignore[arg-type]
-
 
 class Leavers:
     """Clients that hold the places of a server until the end of the context."""

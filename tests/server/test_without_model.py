@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from prefrag import pipelines
 from prefrag.components.reader import extractive_reader
-from prefrag.components.text.sentences import split_sentences
+from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
 from prefrag.server.chat_text import write_content
 from prefrag.server.conversation import split_conversation
@@ -119,7 +119,7 @@ class TestStrangersMarkdown:
         for passage in PASSAGES[kind]:
             found = [
                 {"mark": "1", "title": str(passage.title), "sentence": sentence}
-                for sentence in split_sentences(passage.text)
+                for sentence in shown_sentences(passage.text)
             ]
 
             text = write_content({"evidence": found}, cites=True, marks={"A1": "1"})

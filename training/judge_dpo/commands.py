@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from prefrag.training.commands import Datasets, Model, read_datasets, say
+
 # Everything heavy is imported where it is used, so that help comes at once.
 Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The settings, see docs/training.md.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One of them; repeat it.")]
 
 
 def data(
-    dataset: Annotated[
-        list[str],
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
-    ],
+    dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="For pairs.jsonl and its report; resumed if begun.")],
     labels: Annotated[
         str | None,
@@ -35,9 +34,7 @@ def data(
             "model, and the one to train is that of the judge's variables.",
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
-    ] = None,
+    model: Model = None,
     top_k: Annotated[
         str | None,
         typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question; the authors draw 2-5."),
@@ -51,7 +48,6 @@ def data(
 ) -> None:
     """Collect pairs of replies from runs over training questions; a second call continues the first."""
     from prefrag.evaluation.settings_file import make_settings, read_fields
-    from prefrag.training.dataset import Dataset
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
 
@@ -63,12 +59,12 @@ def data(
         read["top_k"] = _read_range(str(fewest_most))
     plan = make_settings(Plan, {**read, **given})
     report = collect(
-        [Dataset.parse(each) for each in dataset],
+        read_datasets(dataset),
         output,
         plan,
         gold=make_gold_model(gold_llm, gold_model) if plan.labels == "model" else None,
         concurrency=concurrency,
-        on_progress=lambda line: typer.echo(line, err=True),
+        on_progress=say,
     )
     typer.echo(print_report(report))
     typer.echo(f"The pairs: {output / PAIRS}")
@@ -120,7 +116,7 @@ def fit(
 
     read = read_fields(FitSettings, experiment, changes or ())
     settings = make_settings(FitSettings, {**read, "model": model, "lora": lora or read.get("lora", False)})
-    facts = train(pairs, output, settings, on_progress=lambda line: typer.echo(line, err=True))
+    facts = train(pairs, output, settings, on_progress=say)
     for name in ("before", "after"):
         if facts[name] is not None:
             typer.echo(f"{name}: {_in_words(facts[name])}")

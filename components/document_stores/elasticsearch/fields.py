@@ -20,20 +20,12 @@ class KnownFields:
     """The fields of an index, which the server is asked about once each."""
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
-        """Set the store; the server is not called yet.
-
-        :param store: The store of the index.
-        """
+        """Set the store; the server is not called yet."""
         self._store = store
         self._known: set[str] = set()
 
     async def check_async(self, filters: Any) -> None:
-        """Refuse filters on a field of the metadata that no document has.
-
-        :param filters: Haystack's filters, or None.
-        :raises FilterError: When the index lacks one of their fields; it names those that there are.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
+        """Refuse filters on a field of the metadata that no document has."""
         if not (names := self._unsure(filters)):
             return
         index = self._store._index

@@ -11,12 +11,7 @@ _ANALYSED = ("title", "content")
 
 
 def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
-    """Translate filters into a clause of a query.
-
-    :param filters: Haystack's filters.
-    :returns: A clause of an Elasticsearch query.
-    :raises FilterError: When they cannot be understood, or compare a title or text.
-    """
+    """Translate filters into a clause of a query."""
     refuse_analysed_fields(filters)
     return _normalize_filters(filters)
 
@@ -26,9 +21,6 @@ def refuse_analysed_fields(filters: Any) -> None:
 
     The server would compare their stems, so that `==` finds nothing and `!=` finds what is excluded. A comparison with
     None, which checks whether there is a title at all, works.
-
-    :param filters: Haystack's filters, valid or not.
-    :raises FilterError: When they compare a title or text.
     """
     if not isinstance(filters, dict):
         return

@@ -80,14 +80,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
 
 
 def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
-    """Read the hits of a search.
-
-    :param store: The store that was searched.
-    :param reply: The reply of its server.
-    :returns: The hits.
-    :raises DocumentStoreError: When it is no result of a search, or one of a part of the index: what was not searched
-        may hold the answer, so the question must not go to another source for it.
-    """
+    """Read the hits of a search."""
     index = store._index
     try:
         failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")

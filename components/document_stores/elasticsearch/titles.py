@@ -34,20 +34,11 @@ class ElasticsearchTitles:
     """
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
-        """Set the store; the server is not called yet.
-
-        :param store: The store of the index.
-        """
+        """Set the store; the server is not called yet."""
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Find the keys that are titles of passages.
-
-        :param keys: Keys as `title_key` makes them.
-        :returns: The keys that a passage has.
-        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index has
-            titles without keys.
-        """
+        """Find the keys that are titles of passages."""
         searches = self._key_searches(keys)
         if not searches:
             return set()
@@ -62,15 +53,7 @@ class ElasticsearchTitles:
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read passages by their titles.
-
-        :param titles: Keys as `title_key` makes them, each with the text that ranks the passages of this title.
-        :param per_title: The most passages of a title.
-        :param filters: Haystack's filters on the metadata.
-        :returns: The passages of each title that has some, with their BM25 score for its text, best first.
-        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
-        :raises DocumentStoreError: When the server cannot be reached or refuses, or has no such index.
-        """
+        """Read passages by their titles."""
         searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}

@@ -23,22 +23,13 @@ _of_thread = threading.local()
 
 
 def check_language(language: str) -> None:
-    """Refuse a language that tantivy cannot stem.
-
-    :param language: The name of a language, in lower case.
-    :raises ValueError: When it is not one of `LANGUAGES`.
-    """
+    """Refuse a language that tantivy cannot stem."""
     if language not in LANGUAGES:
         raise ValueError(f"There is no stemmer for '{language}'. Choose one of: {', '.join(LANGUAGES)}.")
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """Make the analyzer of an index, which splits into words, lower-cases, removes stop words and stems.
-
-    :param language: One of `LANGUAGES`. Arabic, Greek, Romanian, Tamil and Turkish keep their stop words.
-    :returns: The analyzer, one object per language and thread: it refuses a second call while it is in one.
-    :raises ValueError: When the language is unknown.
-    """
+    """Make the analyzer of an index, which splits into words, lower-cases, removes stop words and stems."""
     check_language(language)
     made = _of_thread.__dict__
     if language not in made:
@@ -55,10 +46,6 @@ def _make_analyzer(language: str) -> TextAnalyzer:
 
 
 def indexed_form(text: str) -> str:
-    """Normalise a text for indexing and searching.
-
-    :param text: Any text.
-    :returns: The text in one form of Unicode, with `?` for what cannot be encoded.
-    """
+    """Normalise a text for indexing and searching."""
     # A lone surrogate, which some PDF readers produce, cannot be encoded.
     return text if text.isascii() else one_form(text).encode("utf-8", "replace").decode("utf-8")

@@ -45,14 +45,7 @@ class Commit:
         language: str,
         whole: bool,
     ) -> None:
-        """Set the handles of a commit.
-
-        :param searcher: The searcher of the commit.
-        :param version: The version of the file that every commit replaces.
-        :param schema: The schema of the index.
-        :param language: The language of the index.
-        :param whole: Whether the index has no deleted documents, which tantivy's frequency of a term would count.
-        """
+        """Set the handles of a commit."""
         self.searcher = searcher
         self.version = version
         self.whole = whole
@@ -64,11 +57,7 @@ class Commit:
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
     def text_query(self, text: str) -> Query | None:
-        """Build the query for a text: BM25 over title and text, summed.
-
-        :param text: Any text; it has no operators.
-        :returns: The query; None when no document contains a word of the text.
-        """
+        """Build the query for a text: BM25 over title and text, summed."""
         # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
         # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         clauses: list[tuple[Occur, Query]] = []
@@ -78,23 +67,12 @@ class Commit:
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """Build the query for the documents of some titles.
-
-        :param keys: Keys as `title_key` makes them.
-        :returns: The query; every document that matches it has the score 0.
-        """
+        """Build the query for the documents of some titles."""
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the documents that match a query best.
-
-        :param query: The query.
-        :param top_k: The most documents to return.
-        :param filters: Haystack's filters.
-        :returns: The documents with their score, highest first; equal scores keep the order of the index.
-        :raises FilterError: When the filters cannot be applied.
-        """
+        """Find the documents that match a query best."""
         searcher = self.searcher
         if not filters:
             hits = searcher.search(query, limit=top_k, count=False).hits
@@ -121,11 +99,7 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field of the metadata that no document has.
-
-        :param filters: Haystack's filters.
-        :raises FilterError: When no document has one of their fields; it names those that there are.
-        """
+        """Refuse filters on a field of the metadata that no document has."""
         for name in named_fields(filters) if self.searcher.num_docs else ():
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
@@ -142,34 +116,20 @@ class Commit:
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Go through the documents that match filters, without keeping all in memory.
-
-        :param filters: Haystack's filters; None matches every document.
-        :returns: The matching documents, in no particular order.
-        :raises FilterError: When the filters cannot be applied.
-        """
+        """Go through the documents that match filters, without keeping all in memory."""
         query = candidate_query(self._schema, filters) if filters else None
         for document in self._read_all(query if query is not None else Query.all_query()):
             if not filters or matches_filters(filters, document):
                 yield document
 
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
-        """Read documents by their ids.
-
-        :param document_ids: The ids, each once.
-        :returns: The documents that exist, in the order of the ids.
-        """
+        """Read documents by their ids."""
         query = Query.term_set_query(self._schema, "id", [exact_term(document_id) for document_id in document_ids])
         found = {document.id: document for document in self._read_all(query)}
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Find the strings that are exact terms of a document.
-
-        :param field: A field of exact terms.
-        :param values: The strings to look up.
-        :returns: The strings that a document has.
-        """
+        """Find the strings that are exact terms of a document."""
         searcher = self.searcher
         found = {value for value in values if searcher.doc_freq(field, exact_term(value))}
         if self.whole:
@@ -178,11 +138,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str) -> dict[str, int]:
-        """Count the documents by their texts of one name in the metadata.
-
-        :param name: The name.
-        :returns: The number of documents of each text; a long text, of which only a digest is a term, is left out.
-        """
+        """Count the documents by their texts of one name in the metadata."""
         prefix = f"{name}{KEY_END}s"
         # With a query, because a term alone also counts documents that are deleted.
         query = None if self.whole else Query.all_query()
@@ -190,11 +146,7 @@ class Commit:
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents in whose title or text words occur.
-
-        :param words: Words of a text, or terms of the index.
-        :returns: The number of documents, and for every word the number that contain it; all, for one without a token.
-        """
+        """Count the documents in whose title or text words occur."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}

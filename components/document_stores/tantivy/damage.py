@@ -18,9 +18,6 @@ def report_damage(method: Method) -> Method:
     """Make a method of a store raise a DocumentStoreError where the files of its index are damaged.
 
     A panic of tantivy is no `Exception`, so nothing else would take it for the failure of a search.
-
-    :param method: The method.
-    :returns: The method, with a description of what to do in the place of tantivy's errors.
     """
 
     @wraps(method)

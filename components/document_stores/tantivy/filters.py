@@ -44,12 +44,7 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Translate the part of filters that the index can apply.
-
-    :param schema: The schema of the index.
-    :param filters: Haystack's filters, checked by `check_filters`.
-    :returns: A query that matches every document that the filters match, and others; None when there is none.
-    """
+    """Translate the part of filters that the index can apply."""
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]
@@ -73,13 +68,7 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
 
 
 def matches_filters(filters: dict[str, Any], document: Document) -> bool:
-    """Check whether a document matches filters.
-
-    :param filters: Haystack's filters, checked by `check_filters`.
-    :param document: A candidate.
-    :returns: Whether it matches.
-    :raises FilterError: When the filters cannot be applied to its values.
-    """
+    """Check whether a document matches filters."""
     try:
         return document_matches_filter(filters, document)
     except (TypeError, AttributeError) as error:

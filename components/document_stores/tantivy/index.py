@@ -328,13 +328,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make one where there is none.
-
-    :param path: The folder.
-    :param language: The language of a new index, one of `LANGUAGES`; None for `english`.
-    :returns: The index.
-    :raises DocumentStoreError: When it can be neither opened nor made.
-    """
+    """Open the index in a folder, and make one where there is none."""
     if _file_version(path / _SETTINGS_FILE) is None:
         _make_index(path, language or DEFAULT_LANGUAGE)
     index = open_index(path)
@@ -346,6 +340,9 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if index_exists(path):
+            # Another thread or process has made it in the meantime.
+            return
         raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -93,13 +93,6 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
 
     It is the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the local index is the demo, the web corpus
     of the demo.
-
-    :param name: A name as in `resolve_index`.
-    :param local: The name of the local index, as in `resolve_index`.
-    :param demo: Whether the web corpus of the demo may stand in.
-    :returns: The folder of an index that exists, or None where the web itself is to be searched.
-    :raises FileNotFoundError: When the named index does not exist.
-    :raises ValueError: When the name cannot name an index.
     """
     name = name or settings.web_index or None
     if name is not None:
@@ -133,12 +126,6 @@ def demo_index(name: str, folder: Path) -> Path:
 
     The name of the folder contains a hash of the corpus file, so that an edited corpus is indexed again. The folder
     appears only when it is complete, so that two processes can build the same index.
-
-    :param name: `demo` or `demo-web`.
-    :param folder: The folder of the indexes of these corpora; it need not exist yet.
-    :returns: The folder of the index.
-    :raises FileNotFoundError: When the corpus file is missing from this checkout.
-    :raises OSError: When the folder cannot be written.
     """
     corpus = prefrag.ROOT / "demo" / DEMO_CORPORA[name]
     if not corpus.is_file():

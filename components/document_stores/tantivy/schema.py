@@ -23,10 +23,7 @@ KEY_END = "\x1f"
 
 
 def index_schema() -> tantivy.Schema:
-    """Describe the fields of an index.
-
-    :returns: `id`, `title`, `content`, `title_key`, `meta` and `stored`.
-    """
+    """Describe the fields of an index."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     for field in TEXT_FIELDS:
@@ -40,11 +37,7 @@ def index_schema() -> tantivy.Schema:
 
 
 def exact_term(text: str) -> str:
-    """Make the exact term of a string.
-
-    :param text: Any string.
-    :returns: The string, or its digest where it is long or cannot be encoded.
-    """
+    """Make the exact term of a string."""
     if text.isascii() and len(text) <= _LONGEST_TERM:
         return text
     encoded = text.encode("utf-8", "surrogatepass")
@@ -54,12 +47,7 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """Make the exact term of one value of the metadata.
-
-    :param key: The name of the value, with dots between the names of nested dictionaries.
-    :param value: A scalar; values that are equal in Python have the same term.
-    :returns: The term in the field `meta`.
-    """
+    """Make the exact term of one value of the metadata."""
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
         # 1, 1.0 and True are equal in Python, and so for a filter.
         value = int(value)
@@ -67,12 +55,7 @@ def metadata_term(key: str, value: str | int | float) -> str:
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
-    """Convert a Haystack document into the fields of the index.
-
-    :param document: The document.
-    :returns: The document for tantivy.
-    :raises ValueError: When the metadata cannot be stored unchanged.
-    """
+    """Convert a Haystack document into the fields of the index."""
     title = document.meta.get("title")
     fields: dict[str, Any] = {"id": exact_term(document.id), "stored": _encode(document)}
     if title is not None:
@@ -87,25 +70,14 @@ def to_tantivy(document: Document) -> tantivy.Document:
 
 
 def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float | None = None) -> Document:
-    """Read a document that a search found.
-
-    :param searcher: The searcher that found it.
-    :param address: Its address in the index.
-    :param score: Its score.
-    :returns: The document as it was written.
-    """
+    """Read a document that a search found."""
     stored: Any = searcher.doc(address).get_first("stored")
     document_id, content, meta = _decode(stored.decode("ascii"))
     return Document(id=document_id, content=content, meta=meta, score=score)
 
 
 def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
-    """List the names in a document's metadata.
-
-    :param meta: The metadata.
-    :param parents: The names of the dictionaries around it, each with a dot at its end.
-    :returns: Its names, and those in nested dictionaries with dots between.
-    """
+    """List the names in a document's metadata."""
     for key, value in meta.items():
         yield f"{parents}{key}"
         if isinstance(value, dict):

@@ -45,13 +45,7 @@ class CotFormat(ReplyFormat):
     cites = False
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first sentence of a reply, or the answer behind a whole chain.
-
-        :param text: The reply, without thinking blocks.
-        :param tools: The tools that there are; the first is the search.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step; without a sentence it requests no further search.
-        """
+        """Read the first sentence of a reply, or the answer behind a whole chain."""
         text = text[:MAX_REPLY_CHARACTERS]
         if must_answer:
             return read_chain(text)
@@ -62,13 +56,7 @@ class CotFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does; of one that was cut off its first sentence, if that was finished.
-
-        :param message: The reply.
-        :param tools: The tools that there are.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step, with the probabilities of its tokens where the message has them.
-        """
+        """Read a reply as :meth:`read` does; of one that was cut off its first sentence, if that was finished."""
         text = message.text or ""
         if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
             step = self.read(finished, tools, must_answer=False)
@@ -77,21 +65,13 @@ class CotFormat(ReplyFormat):
         return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off.
-
-        :param text: The reply.
-        :returns: Its first sentence, empty where that is not finished.
-        """
+        """Keep what was finished of a reply that was cut off."""
         sentence = first_sentence(text)
         return sentence if _without_label(text) != sentence else ""
 
 
 def first_sentence(text: str) -> str:
-    """Find the first sentence of a reply.
-
-    :param text: The reply.
-    :returns: The sentence on one line, without a number or a label before it.
-    """
+    """Find the first sentence of a reply."""
     text = _without_label(text)
     for end in _END.finditer(text):
         if not _ABBREVIATION.search(text[max(0, end.end() - 12) : end.end()]):
@@ -107,20 +87,12 @@ def _without_label(text: str) -> str:
 
 
 def ends_chain(sentence: str) -> bool:
-    """Check whether a sentence is the last of its chain.
-
-    :param sentence: The sentence.
-    :returns: Whether it gives the answer.
-    """
+    """Check whether a sentence is the last of its chain."""
     return _ANSWER.search(sentence) is not None
 
 
 def read_chain(text: str) -> Step:
-    """Read the answer of a chain of thought that was written to its end.
-
-    :param text: The reply.
-    :returns: The answer behind the last "answer is", else the whole reply.
-    """
+    """Read the answer of a chain of thought that was written to its end."""
     found = list(_ANSWER.finditer(text))
     thought = shorten(" ".join(text[: found[-1].start()].split())) if found else ""
     answer = one_answer(text[found[-1].end() :] if found else text)

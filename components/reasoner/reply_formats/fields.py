@@ -128,9 +128,6 @@ def read_label(text: str) -> Label | None:
     negated label is another one ("not fully correct" is PARTIALLY CORRECT). Where a reason behind the label names
     others, the label is the one before the reason. A field that still names more than one (a repetition of the
     prompt's list) gives none.
-
-    :param text: The text of the field.
-    :returns: The label, or None.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
@@ -173,12 +170,7 @@ def plain(text: str) -> str:
 
 
 def one_answer(text: str) -> str:
-    """Clean an answer: models write before it, after it, and in lists.
-
-    :param text: The text of the answer's field.
-    :returns: The first paragraph that is no heading and no announcement, with the items of its list, on one line,
-        without Markdown, followed by its citations; at most 4,000 characters.
-    """
+    """Clean an answer: models write before it, after it, and in lists."""
     text = text[:MAX_ANSWER_CHARACTERS].strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
@@ -249,23 +241,12 @@ def _find_citations(line: str) -> int:
 
 
 def announces_search(text: str) -> bool:
-    """Check whether a model states that it is going to search, so that the text is no answer.
-
-    :param text: The text, without a field of an answer.
-    :returns: Whether it announces a search.
-    """
+    """Check whether a model states that it is going to search, so that the text is no answer."""
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 
 def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
-    """Write an evaluation behind an answer, as if the reply had held it, so that the next step learns from it.
-
-    :param reply: The reply of an answer, as the transcript keeps it.
-    :param label: The label.
-    :param explanation: Why it has this label.
-    :param suggestions: What would improve the answer.
-    :returns: The reply with this evaluation in the place of its own.
-    """
+    """Write an evaluation behind an answer, as if the reply had held it, so that the next step learns from it."""
     if reply.startswith("{") and (values := read_object(reply)) is not None:
         evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
         return json.dumps({**values, **evaluation}, ensure_ascii=False)
@@ -291,11 +272,7 @@ def plain_query(text: str) -> str:
 
 
 def is_no_tool(text: str) -> bool:
-    """Check whether an action, or its input, stands for none: the model has what it needs.
-
-    :param text: The text of the field.
-    :returns: Whether it is empty or such a word.
-    """
+    """Check whether an action, or its input, stands for none: the model has what it needs."""
     return _NO_TOOL.fullmatch(" ".join(shorten(text).split())) is not None
 
 
@@ -309,11 +286,6 @@ def shorten(text: str) -> str:
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
-    """Find the tool that an action names.
-
-    :param name: The action as the model wrote it.
-    :param tools: All tools.
-    :returns: The tool of that name, compared without case, blanks, underscores and Markdown; or None.
-    """
+    """Find the tool that an action names."""
     wanted = re.sub(r"[\W_]+", "", name).lower()
     return next((tool for tool in tools if re.sub(r"[\W_]+", "", tool.name).lower() == wanted), None)

@@ -22,13 +22,7 @@ class GuidedFormat(JsonFormat):
     cites = False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: The tools that there are.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: What the chat generator is given besides the messages.
-        """
+        """Choose the parameters of the call."""
         queries = [] if must_answer else open_queries(state)
         answer = self._answer_schema(_begin_with("The passages say"), answer_length=80, explanation_length=80)
         search = self._search_schema(tools, {"enum": queries}, _begin_with("I still have to find"))

@@ -40,13 +40,7 @@ class JsonFormat(ReplyFormat):
         self.self_evaluation = self_evaluation
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: The tools that there are.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: What the chat generator is given besides the messages.
-        """
+        """Choose the parameters of the call."""
         answer = self._answer_schema()
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
@@ -70,13 +64,7 @@ class JsonFormat(ReplyFormat):
         return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply.
-
-        :param text: The reply, without thinking blocks.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read a reply."""
         # An object within a sentence is mostly quoted from a passage.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
         # A step has an action or an answer; what a model invents after its first step is dropped.
@@ -108,11 +96,7 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off.
-
-        :param text: The reply.
-        :returns: The text up to the end of its last whole object.
-        """
+        """Keep what was finished of a reply that was cut off."""
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod

@@ -77,13 +77,7 @@ class TagsFormat(ReplyFormat):
         return self.tags.think.lower() in _THINKING
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: All tools.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: The generation parameters of the chat generator.
-        """
+        """Choose the parameters of the call."""
         names = [self.tags.search, *(tool.name for tool in tools if len(tools) > 1), self.tags.answer]
         kwargs: dict[str, Any] = {"stop": [f"</{name}>" for name in names]}
         if self.continue_turn and (must_answer or any(step.reply or step.observed for step in state.steps)):
@@ -93,14 +87,7 @@ class TagsFormat(ReplyFormat):
     def messages(
         self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
     ) -> list[ChatMessage]:
-        """Build the conversation: the question, then the whole transcript as one turn of the model.
-
-        :param prompt: The rendered prompt.
-        :param turns: The transcript.
-        :param tools: All tools.
-        :param must_answer: The model has to answer now.
-        :returns: The messages for the model.
-        """
+        """Build the conversation: the question, then the whole transcript as one turn of the model."""
         parts = [self._turn(turn) for turn in turns]
         if must_answer:
             parts.append(f"{self._block(self.tags.think, _LAST_THOUGHT)}\n<{self.tags.answer}>")
@@ -112,13 +99,7 @@ class TagsFormat(ReplyFormat):
         return [ChatMessage.from_user(prompt), ChatMessage.from_assistant(transcript + ("" if must_answer else "\n\n"))]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first step of a reply, whether or not the server removed the tag at which it stopped.
-
-        :param text: The reply, thoughts included.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read the first step of a reply, whether or not the server removed the tag at which it stopped."""
         invented = next((tag for tag in self._find_tags(text) if _is(tag, self.tags.observation)), None)
         if invented is not None:
             # A model that does not stop goes on with an invented observation.
@@ -143,11 +124,7 @@ class TagsFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=self._open_thought(text), thought=_words(text))
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off.
-
-        :param text: The reply.
-        :returns: The text up to its last closing tag.
-        """
+        """Keep what was finished of a reply that was cut off."""
         return text[: max((tag.end() for tag in _tags(text) if tag["slash"]), default=0)]
 
     def _turn(self, turn: Turn) -> str:

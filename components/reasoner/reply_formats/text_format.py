@@ -101,24 +101,12 @@ class TextFormat(ReplyFormat):
     prompt = "reasoner_text"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: All tools.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: The generation parameters of the chat generator.
-        """
+        """Choose the parameters of the call."""
         # At the beginning of a line alone: a thought may quote a passage that holds the word.
         return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first step of a reply; what a chat model invents after it is dropped.
-
-        :param text: The reply, without thinking blocks.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read the first step of a reply; what a chat model invents after it is dropped."""
         parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
@@ -136,11 +124,7 @@ class TextFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
 
     def finished(self, text: str) -> str:
-        """Keep the fields of a reply that were finished before it was cut off.
-
-        :param text: The reply.
-        :returns: The text before the last field; empty where that is the evaluation, which may be half of a label.
-        """
+        """Keep the fields of a reply that were finished before it was cut off."""
         parts = list(_FIELD.finditer(text[:MAX_REPLY_CHARACTERS]))
         if not parts or _name(parts[-1]) == "Self-Evaluation":
             return ""

@@ -40,21 +40,11 @@ class ToolsFormat(ReplyFormat):
     prompt = "reasoner_tools"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: All tools.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: The generation parameters of the chat generator.
-        """
+        """Choose the parameters of the call."""
         return {"tool_choice": "none"} if must_answer else {"parallel_tool_calls": False}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """Write the tools as the API takes them.
-
-        :param tools: All tools.
-        :returns: The tools for the chat generator.
-        """
+        """Write the tools as the API takes them."""
         # Haystack requires a function, which is never run, because the pipeline answers a call.
         return [
             haystack_tools.Tool(
@@ -66,14 +56,7 @@ class ToolsFormat(ReplyFormat):
     def messages(
         self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
     ) -> list[ChatMessage]:
-        """Build the conversation: the question, then each step as a call and its result.
-
-        :param prompt: The rendered prompt.
-        :param turns: The transcript.
-        :param tools: All tools; the first is taken for a search that was not written as a call.
-        :param must_answer: The model has to answer now.
-        :returns: The messages for the model.
-        """
+        """Build the conversation: the question, then each step as a call and its result."""
         conversation = [ChatMessage.from_user(prompt)]
         for number, (step, observation) in enumerate(turns, start=1):
             if not step.reply and observation is None:
@@ -95,13 +78,7 @@ class ToolsFormat(ReplyFormat):
         return conversation
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply; of several calls the first.
-
-        :param message: The reply.
-        :param tools: The tools that it may call.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read a reply; of several calls the first."""
         text = (message.text or "").strip()
         if message.tool_calls and not must_answer:
             call = message.tool_calls[0]
@@ -117,13 +94,7 @@ class ToolsFormat(ReplyFormat):
         return self.read(text, tools, must_answer=must_answer)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply without a call: the final answer.
-
-        :param text: The reply, without thinking blocks.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read a reply without a call: the final answer."""
         if not must_answer:
             # A server without a parser for its model leaves the call in the text.
             if (call := _find_call(text)) is not None:

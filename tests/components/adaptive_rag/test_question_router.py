@@ -89,12 +89,6 @@ def test_where_the_classifier_doubts_most_is_retrieved():
     assert route(ALL, doubt="it knows English alone", classes=["no_retrieval", "single_step"])[0] == "single_step"
 
 
-async def test_takes_the_same_branch_without_blocking():
-    router = QuestionRouter(FixedQuestionClassifier(ALL))
-
-    assert await router.run_async(START) == router.run(START)
-
-
 def test_the_estimate_is_of_the_question_that_stands_alone():
     class Listening(FixedQuestionClassifier):
         def classify(self, question: str) -> Estimate:

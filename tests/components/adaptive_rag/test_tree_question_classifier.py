@@ -36,12 +36,6 @@ def test_the_probabilities_add_up_to_one():
     assert sum(TreeQuestionClassifier().classify(SEVERAL_STEPS).probabilities.values()) == pytest.approx(1)
 
 
-async def test_is_the_same_without_blocking():
-    classifier = TreeQuestionClassifier()
-
-    assert await classifier.classify_async(SEVERAL_STEPS) == classifier.classify(SEVERAL_STEPS)
-
-
 def test_doubts_its_estimate_of_a_question_in_another_language():
     assert TreeQuestionClassifier().classify("Wer ist die Mutter des Regisseurs von Alpha?").doubt == NOT_ENGLISH
     assert TreeQuestionClassifier().classify(SEVERAL_STEPS).doubt == ""

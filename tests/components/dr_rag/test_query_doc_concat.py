@@ -51,11 +51,6 @@ def test_no_documents_no_queries():
     assert queries(QueryDocConcat()) == []
 
 
-async def test_run_async_gives_the_same():
-    concat = QueryDocConcat()
-    assert await concat.run_async("q", [HEIBERG]) == concat.run("q", [HEIBERG])
-
-
 @pytest.mark.parametrize("settings", [{"parts": "title"}, {"max_words": 0}])
 def test_settings_that_make_no_sense_are_named(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):

@@ -33,12 +33,6 @@ def event(reached: State) -> dict[str, Any]:
     return next(dict(one.data) for one in reached.events if one.kind == "look_ahead")
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    reached = state(FIRST, sentence(*SURE))
-
-    assert await LookAhead().run_async(reached) == LookAhead().run(reached)
-
-
 class TestASureSentence:
     def test_is_kept_and_searches_for_nothing(self):
         way, reached = check(sentence(*SURE))

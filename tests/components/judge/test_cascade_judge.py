@@ -35,12 +35,6 @@ def test_calls_the_model_where_the_trees_do_not_know_such_passages():
     assert (verdict.status, verdict.judged_by) == (False, "model")
 
 
-async def test_the_asynchronous_way_is_as_sure():
-    sure = CascadeJudge(FixedTrees(0.9), FixedJudge(False))
-
-    assert await sure.judge_async(JUDGED) == sure.judge(JUDGED)
-
-
 def test_has_bounds_of_its_own():
     narrow = CascadeJudge(FixedTrees(0.6), FixedJudge(False), unsure_from=0.5, unsure_to=0.5)
 

@@ -40,11 +40,6 @@ def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, An
         judge(TRUE, **settings)
 
 
-@pytest.mark.parametrize("reply", [TRUE, FALSE, "Perhaps."])
-async def test_the_asynchronous_way_gives_the_same(reply: str):
-    assert await judge(reply).judge_async(JUDGED) == judge(reply).judge(JUDGED)
-
-
 def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
     refined = replace(FIRST, refined=document("summary", content="Beta built it."))
 
@@ -245,8 +240,3 @@ class TestScores:
 
         assert relevance.scores == (1.0,) * 100 + (None,) * 50
         assert CALLS["judge"][0]["generation_kwargs"]["max_tokens"] == 1_200
-
-    async def test_the_asynchronous_way_gives_the_same(self):
-        reply = '{"1": 10, "2": 0}'
-
-        assert await judge(reply).score_async(JUDGED, self.PASSAGES) == judge(reply).score(JUDGED, self.PASSAGES)

@@ -52,9 +52,6 @@ class TestVerdict:
     def test_leaves_it_where_leaving_costs_nothing(self):
         assert not FixedTrees(0.01, unknown="words is 900", cost_of_leaving=0).judge(after(WANTED))[0].status
 
-    async def test_is_the_same_without_blocking(self):
-        assert await FixedTrees(0.1).judge_async(after(WANTED)) == FixedTrees(0.1).judge(after(WANTED))
-
 
 class TestProbability:
     @pytest.fixture(autouse=True)

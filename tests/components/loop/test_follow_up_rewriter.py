@@ -36,10 +36,6 @@ async def test_a_first_question_passes_untouched_and_costs_nothing():
     assert "model" not in CALLS
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    assert await rewriter().run_async(follow_up()) == rewriter().run(follow_up())
-
-
 @pytest.mark.parametrize(("given", "sent"), [(None, 256), ({"max_tokens": 4_000}, 4_000)])
 def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any] | None, sent: int):
     rewriter(generation_kwargs=given).run(follow_up())

@@ -23,12 +23,6 @@ def ids(reached: State) -> list[str]:
     return [shown.id for shown in reached.step.documents]
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    reached = state(search_step("a", found(ALPHA)))
-
-    assert await ObservationRecorder().run_async([reached]) == ObservationRecorder().run([reached])
-
-
 class TestAfterAStep:
     def test_the_documents_of_the_last_retrieval_are_the_observation(self):
         reached = recorded(state(search_step("a", found(ALPHA), found(BETA, source="web"))))

@@ -40,12 +40,6 @@ def test_cannot_follow_the_model_and_ask_all():
         PreferenceRouter(["local"], follow_model=True, ask_all=True)
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    reached = state(search_step())
-
-    assert await PreferenceRouter(["local"]).run_async(reached) == PreferenceRouter(["local"]).run(reached)
-
-
 class TestSearches:
     def test_go_to_the_preferred_source_whatever_the_model_names(self):
         output, reached = routed(state(search_step("aurora", named_source="web")))

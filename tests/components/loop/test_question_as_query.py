@@ -26,7 +26,3 @@ def test_the_trace_reports_each_source_that_is_searched(sources: list[str] | Non
     assert [event.to_dict() for event in state.events] == [
         {"kind": "search", "step": 1, "source": source, "query": "Who?"} for source in searched
     ]
-
-
-async def test_the_same_without_blocking():
-    assert await QuestionAsQuery().run_async(STATE) == QuestionAsQuery().run(STATE)

@@ -45,13 +45,6 @@ class TestInit:
             reflector(**changes)
 
 
-@pytest.mark.parametrize("script", [(), (DOUBT,)])
-async def test_the_asynchronous_way_gives_the_same(script: tuple[str, ...]):
-    reached = labelled(Label.CORRECT)
-
-    assert await reflector(*script).run_async(reached) == reflector(*script).run(reached)
-
-
 class TestLabelOfTheReply:
     @pytest.mark.parametrize("label", [Label.CORRECT, None])
     def test_without_doubt_is_accepted(self, label: Label | None):

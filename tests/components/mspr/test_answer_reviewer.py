@@ -49,13 +49,6 @@ def test_has_one_output_for_each_source():
     assert set(outputs) == {"accepted", "search_local", "search_web"}
 
 
-@pytest.mark.parametrize(("script", "enabled"), [(TRUE, True), (FALSE, True), (FALSE, False)])
-async def test_the_asynchronous_way_gives_the_same(script: str, enabled: bool):
-    built = {"enabled": enabled}
-
-    assert await reviewer(script, **built).run_async(ANSWERED) == reviewer(script, **built).run(ANSWERED)
-
-
 def test_is_called_with_question_passages_reasoning_and_answer():
     reviewed(TRUE)
 

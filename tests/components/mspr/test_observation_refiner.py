@@ -38,11 +38,6 @@ def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any
         refiner(**changes)
 
 
-@pytest.mark.parametrize("steps", [(LONG, NOW), (SHORT, NOW)])
-async def test_the_asynchronous_way_gives_the_same(steps: tuple[Step, ...]):
-    assert await refiner().run_async(state(*steps)) == refiner().run(state(*steps))
-
-
 class TestWhich:
     def test_the_previous_observation_is_shortened(self):
         after = refined(LONG, NOW)

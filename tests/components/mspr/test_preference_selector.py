@@ -29,12 +29,6 @@ def test_needs_sources():
         PreferenceSelector([])
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    reached = state(DOUBTED, search("local"))
-
-    assert await PreferenceSelector(SOURCES).run_async(reached) == PreferenceSelector(SOURCES).run(reached)
-
-
 @pytest.mark.parametrize("named", [None, *SOURCES])
 def test_the_first_search_goes_to_the_preferred_source(named: str | None):
     assert selected(search(named)).step.named_source == "local"

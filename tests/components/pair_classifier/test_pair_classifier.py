@@ -233,12 +233,6 @@ def test_reports_the_verdicts_of_the_classifier():
     ]
 
 
-async def test_run_async_gives_the_same():
-    classifier = PairClassifier(FakeEngine("ax", "by"))
-    inputs = ("q", docs("ab"), [docs("x"), docs("zy")])
-    assert await classifier.run_async(*inputs) == classifier.run(*inputs)
-
-
 def test_a_first_stage_document_that_comes_twice_counts_once():
     assert forward("ax ay", "aab", "x", "y", "") == "abx"
 

@@ -76,12 +76,6 @@ def test_nothing_in_nothing_out():
     assert TitleMatchRanker().run(query="", documents=[]) == {"documents": []}
 
 
-async def test_run_async_gives_the_same():
-    candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
-    ranker = TitleMatchRanker()
-    assert await ranker.run_async("Karlsplatz", candidates, top_k=1) == ranker.run("Karlsplatz", candidates, top_k=1)
-
-
 def test_top_k_must_be_positive():
     with pytest.raises(ValueError, match="top_k is 0"):
         TitleMatchRanker(top_k=0)

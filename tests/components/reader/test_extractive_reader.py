@@ -109,12 +109,6 @@ def test_of_more_documents_those_in_the_best_pairs_are_read():
     assert found[0].document is YARD
 
 
-async def test_it_reads_off_the_event_loop(reader):
-    question = "When did the Calibration Hall open?"
-
-    assert await reader.read_async(question, [HALL]) == reader.read(question, [HALL])
-
-
 def test_it_is_rebuilt_from_its_settings():
     again = rebuilt(ExtractiveReader(max_documents=7, candidates=3))
 

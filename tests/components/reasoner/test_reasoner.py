@@ -47,10 +47,6 @@ class TestInit:
         assert [tool["name"] for tool in reasoner().tools] == ["Search_Engine"]
 
 
-async def test_the_asynchronous_way_gives_the_same():
-    assert await reasoner().run_async(state()) == reasoner().run(state())
-
-
 class TestPrompt:
     def test_of_the_first_step_holds_the_question_the_tool_and_the_limit(self):
         prompt = prompt_for(state(max_steps=2))

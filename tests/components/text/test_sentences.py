@@ -6,39 +6,98 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.text.sentences import sentence_at, sentence_spans, split_sentences, split_strips
+from prefrag.components.text.sentences import (
+    plain_sentences,
+    sentence_at,
+    sentence_spans,
+    shown_sentences,
+    split_strips,
+)
 
-TEXT = "Alpha sails. It was built in 1969 by Dr. beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
-SENTENCES = ["Alpha sails.", "It was built in 1969 by Dr. beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
+TEXT = "Alpha sails. It was built in 1969 by Dr. Beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
+SHOWN = ["Alpha sails.", "It was built in 1969 by Dr. Beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
+PIECES = [
+    "A b. ",
+    "\n\n",
+    "\n",
+    "x",
+    "Dr. ",
+    "e.g. ",
+    "\u3002",
+    "\xc9t\xe9. ",
+    "\u042f",
+    " ",
+    "\r\n",
+    "?",
+    '"',
+    "w" * 500,
+    ": ",
+    "|",
+]
 
 
-def test_end_with_a_sign_before_a_capital_or_with_the_line():
-    assert split_sentences(TEXT) == SENTENCES
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (TEXT, SHOWN),
+        ("It opened. \xc9mile came. \u042f\u043d spoke.", ["It opened.", "\xc9mile came.", "\u042f\u043d spoke."]),
+        ("The hall of St. Mary, No. 5, opened. 7 came.", ["The hall of St. Mary, No. 5, opened.", "7 came."]),
+        ("It was read by Dr.\nBeta. Then", ["It was read by Dr.\nBeta.", "Then"]),
+        ("Ropes, nets etc.\n\nsails", ["Ropes, nets etc.", "sails"]),
+        ("\u6771\u4eac\u3002\u5927\u962a\uff01", ["\u6771\u4eac\u3002", "\u5927\u962a\uff01"]),
+        (
+            "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
+            [
+                "A heading",
+                "The pump runs for ten\nminutes a day.",
+                "Then it\nrests.",
+                "- a point:",
+                "so",
+                "Another point",
+            ],
+        ),
+        ("", []),
+        ("\n\n \n", []),
+    ],
+)
+def test_they_end_with_a_stop_a_paragraph_or_a_line_that_does_not_go_on(text: str, sentences: list[str]):
+    assert shown_sentences(text) == sentences
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n \n"])
-def test_there_are_none_in_nothing(text: str):
-    assert split_sentences(text) == []
-
-
-@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("sentence", SHOWN)
 def test_the_one_at_a_place_is_whole(sentence: str):
     begin = TEXT.index(sentence)
 
     assert {sentence_at(TEXT, begin), sentence_at(TEXT, begin + len(sentence) - 1)} == {sentence}
 
 
-def test_a_long_one_is_cut():
+def test_a_long_one_is_several_cut_between_words():
     text = f"{'a ' * 2_000}1969{' b' * 2_000}"
 
-    assert len(split_sentences(text)[0]) <= 600
     assert "1969" in sentence_at(text, text.index("1969"))
-    assert len(sentence_at(text, text.index("1969"))) <= 600
+    assert max(map(len, shown_sentences(text))) <= 400
+    assert set(" ".join(shown_sentences(text)).split()) == {"a", "b", "1969"}
 
 
-@given(st.text(alphabet="aA.! \n", max_size=40), st.integers(0, 50))
-def test_any_place_of_any_text_has_one(text: str, place: int):
+@given(st.text() | st.lists(st.sampled_from(PIECES)).map("".join), st.integers(0, 50))
+def test_they_stand_in_the_text_in_order_and_leave_nothing_but_blanks_out(text: str, place: int):
+    spans = sentence_spans(text)
+
+    assert all(text[begin:end].strip() == text[begin:end] != "" for begin, end in spans)
+    begins, ends = [*(begin for begin, _ in spans), len(text)], [0, *(end for _, end in spans)]
+    assert not "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True)).strip()
+    assert all(end <= begin for end, begin in zip(ends, begins, strict=True))
     assert sentence_at(text, place) in text
+
+
+def test_those_that_were_measured_with_stay_as_they_were():
+    assert plain_sentences("It was built by Dr. Beta. \xc9mile came\nthen.") == [
+        "It was built by Dr.",
+        "Beta. \xc9mile came",
+        "then.",
+    ]
+    assert plain_sentences(" \n") == []
+    assert len(plain_sentences("a " * 2_000)[0]) <= 600
 
 
 class TestStrips:
@@ -57,34 +116,3 @@ class TestStrips:
     @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))
     def test_nothing_is_lost(self, text: str, sentences: int):
         assert "".join("".join(split_strips(text, sentences)).split()) == "".join(text.split())
-
-
-class TestToShow:
-    def shown(self, text: str) -> list[str]:
-        return [text[begin:end] for begin, end in sentence_spans(text)]
-
-    def test_one_is_not_cut_where_its_line_is_folded(self):
-        text = "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point\nAnother point"
-
-        assert self.shown(text) == [
-            "A heading",
-            "The pump runs for ten\nminutes a day.",
-            "Then it\nrests.",
-            "- a point",
-            "Another point",
-        ]
-
-    def test_a_long_one_is_several_cut_between_words(self):
-        assert [len(part) <= 400 and set(part.split()) for part in self.shown("word " * 200)] == [{"word"}] * 3
-
-    @given(st.text(alphabet="aA.!:| \n\u3002", max_size=40))
-    def test_they_stand_in_the_text_in_order_and_leave_only_blanks_and_stops_out(self, text: str):
-        spans = sentence_spans(text)
-
-        assert all(text[begin:end].strip() == text[begin:end] != "" for begin, end in spans)
-        assert sorted(spans) == spans
-        left = "".join(
-            text[begin:end]
-            for begin, end in zip([0, *(e for _, e in spans)], [*(b for b, _ in spans), len(text)], strict=True)
-        )
-        assert not left.strip(" \n\u3002")

@@ -52,7 +52,7 @@ def test_a_split_corpus_is_not_compared_with_a_whole_one_and_both_say_so(tmp_pat
 
 
 def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "a", predictions(20), llm={**SIMULATED, "source_choice": "drawn"})
     write_run(tmp_path / "b", predictions(20), pipeline="react")
     write_run(tmp_path / "c", predictions(20), pipeline="react", top_k=3)
     write_run(tmp_path / "d", predictions(20), pipeline="mspr", llm={**SIMULATED, "source_choice": "last"}, top_k=3)

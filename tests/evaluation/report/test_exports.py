@@ -15,13 +15,15 @@ from tests.evaluation.report.run_folders import SIMULATED, predictions, write_ru
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib: make install EXTRAS=evaluation")
 
 
-@pytest.fixture
-def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("prefrag.evaluation.report.plots.draw_all", lambda *_: [])
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("tables")
     write_run(tmp_path / "runs" / "a", predictions(35, web=1))
     write_run(tmp_path / "runs" / "b", predictions(10), pipeline="react_mix")
     write_run(tmp_path / "runs" / "c", predictions(10), pipeline="50%_own&", llm={**SIMULATED, "distraction": 0.02})
-    return write_report([tmp_path / "runs"], tmp_path / "report").parent / "tables"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("prefrag.evaluation.report.plots.draw_all", lambda *_: [])
+        return write_report([tmp_path / "runs"], tmp_path / "report").parent / "tables"
 
 
 def test_every_table_is_a_csv_file_with_its_settings_and_intervals_in_columns(tables: Path) -> None:

@@ -38,6 +38,7 @@ def test_what_rounding_leaves_of_a_sum_is_no_difference() -> None:
     assert interval.low == interval.high
 
 
+@pytest.mark.slow
 def test_scipy_gives_the_same_interval() -> None:
     from scipy.stats import bootstrap
 
@@ -49,6 +50,14 @@ def test_scipy_gives_the_same_interval() -> None:
     assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=0.02), pytest.approx(theirs.high, abs=0.02))
 
 
+def test_the_interval_of_a_proportion_is_not_empty_at_its_ends() -> None:
+    for percent, n, low, high in ((0.0, 100, 0.0, 3.699), (30.0, 50, 19.103, 43.751), (100.0, 40, 91.238, 100.0)):
+        interval = wilson(percent, n)
+
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-3)
+
+
+@pytest.mark.slow
 def test_scipy_gives_the_same_interval_of_every_proportion() -> None:
     from scipy.stats import binomtest
 

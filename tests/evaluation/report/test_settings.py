@@ -59,15 +59,6 @@ def test_each_setting_of_the_simulated_reader_is_among_what_two_runs_differ_in(
     assert list_differences(one, another) == named
 
 
-def test_a_run_that_recorded_no_choice_of_source_took_the_first(tmp_path: Path) -> None:
-    write_run(tmp_path / "old", predictions(2, 4), llm={**SIMULATED, "seed": None})
-    write_run(tmp_path / "new", predictions(2, 4), llm={**SIMULATED, "seed": None, "source_choice": "drawn"})
-
-    new, old = read_runs([tmp_path])
-
-    assert (old.settings["source choice"], list_differences(new, old)) == ("first", ("source choice",))
-
-
 def test_what_was_changed_in_a_pipeline_makes_a_method_of_its_own(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4))
     write_run(tmp_path / "b", predictions(2, 4), set=["local.observed_last=true"])

@@ -8,6 +8,14 @@ import pytest
 from prefrag.evaluation.report.significance import compute_p, correct
 
 
+def test_few_right_and_wrong_answers_have_their_exact_p() -> None:
+    for (first, second), p in {(0, 0): 1.0, (1, 0): 1.0, (4, 0): 0.125, (0, 6): 0.03125, (7, 7): 1.0}.items():
+        differences = np.array([100.0] * first + [-100.0] * second + [0.0] * 20).reshape(-1, 1)
+
+        assert compute_p(differences) == compute_p(-differences) == [p], (first, second)
+
+
+@pytest.mark.slow
 def test_right_and_wrong_answers_have_the_p_of_mcnemars_exact_test() -> None:
     from scipy.stats import binomtest
 
@@ -18,6 +26,7 @@ def test_right_and_wrong_answers_have_the_p_of_mcnemars_exact_test() -> None:
         assert compute_p(differences) == compute_p(-differences) == [pytest.approx(theirs, abs=1e-12)], (first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 60])
 def test_scipy_gives_the_same_p(n: int) -> None:
     from scipy.stats import permutation_test

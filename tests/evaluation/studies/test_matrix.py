@@ -21,14 +21,12 @@ def judge_errors(pipeline: str) -> list[float]:
     return [cell.experiment.judge_error for cell in made]
 
 
-@pytest.mark.parametrize("name", ["prefrag", "mspr", "prefrag_linked", "prefrag_without_reflection"])
-def test_errors_of_the_judge_are_tried_where_a_model_judges(name: str):
-    assert judge_errors(name) == [0.0, 0.1]
+def test_errors_of_the_judge_are_tried_where_a_model_judges():
+    judged = ("prefrag", "mspr", "prefrag_linked", "prefrag_without_reflection")
+    others = ("prefrag_classifier", "react", "vanilla_mix", "dr_rag_qdc", "prefrag_direct")
 
-
-@pytest.mark.parametrize("name", ["prefrag_classifier", "react", "vanilla_mix", "dr_rag_qdc", "prefrag_direct"])
-def test_errors_of_the_judge_are_not_tried_where_none_does(name: str):
-    assert judge_errors(name) == [0.0]
+    assert {name: judge_errors(name) for name in judged} == {key: [0.0, 0.1] for key in judged}
+    assert {name: judge_errors(name) for name in others} == {key: [0.0] for key in others}
 
 
 def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
@@ -48,14 +46,12 @@ CHOICES: dict[str, list[Any]] = {"source_choice": ["drawn", "first", "last"]}
 NOISE: dict[str, list[Any]] = {"web_sentences": [0, 2], "web_junk": [0.0, 0.2]}
 
 
-@pytest.mark.parametrize("name", ["react", "prefrag_without_preference", "prefrag_direct", "mspr"])
-def test_the_choice_of_a_source_is_tried_where_the_model_names_one(name: str):
-    assert len(cells(name, **CHOICES)) == 3
+def test_the_choice_of_a_source_is_tried_where_the_model_names_one():
+    naming = ("react", "prefrag_without_preference", "prefrag_direct", "mspr")
+    others = ("prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix", "no_retrieval")
 
-
-@pytest.mark.parametrize("name", ["prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix", "no_retrieval"])
-def test_the_choice_of_a_source_is_not_tried_where_the_model_names_none(name: str):
-    assert cells(name, **CHOICES) == [{"source_choice": "drawn"}]
+    assert {name: len(cells(name, **CHOICES)) for name in naming} == dict.fromkeys(naming, 3)
+    assert {name: cells(name, **CHOICES) for name in others} == {key: [{"source_choice": "drawn"}] for key in others}
 
 
 def test_a_noisy_web_is_tried_where_the_web_is_searched():

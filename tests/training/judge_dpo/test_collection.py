@@ -150,7 +150,7 @@ def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path:
     def some(prompt: str, parameters: dict[str, Any]) -> str:
         return "Perhaps." if parameters["temperature"] == 0.5 else by_point(prompt, parameters)
 
-    report = gather(tmp_path, small=Model(some))
+    report = gather(tmp_path, count=4, small=Model(some))
 
     pairs = read_lines(tmp_path / "out" / PAIRS)
     assert all("Perhaps." not in (pair["chosen"][0]["content"], pair["rejected"][0]["content"]) for pair in pairs)
@@ -244,7 +244,7 @@ class TestStrongerModel:
     def test_gets_the_same_prompt_and_its_verdict_is_gold(self, tmp_path: Path):
         small, gold = Model(), Model(lambda prompt, parameters: reply(False, "Nothing is new."), "big")
 
-        report = gather(tmp_path, self.PLAN, small=small, gold=gold)
+        report = gather(tmp_path, self.PLAN, 4, small=small, gold=gold)
 
         judged = [call for call in gold.calls if "Standard analysis" not in call["messages"][0].text]
         assert {call["messages"][0].text for call in judged} == {call["messages"][0].text for call in small.calls}
@@ -258,7 +258,7 @@ class TestStrongerModel:
         def big(prompt: str, parameters: dict[str, Any]) -> str:
             return next(forms) if "Standard analysis" in prompt else reply(True, "Something is new.")
 
-        gather(tmp_path, self.PLAN, gold=Model(big))
+        gather(tmp_path, self.PLAN, 5, gold=Model(big))
 
         judged = steps(tmp_path)
         assert len(judged) > 3
@@ -270,7 +270,7 @@ class TestStrongerModel:
         def big(prompt: str, parameters: dict[str, Any]) -> str:
             return '{"id": 99}' if "Standard analysis" in prompt else reply(True, "I prefer reply 4.")
 
-        report = gather(tmp_path, replace(self.PLAN, most_true=5), gold=Model(big))
+        report = gather(tmp_path, replace(self.PLAN, most_true=5), 4, gold=Model(big))
 
         judged = steps(tmp_path)
         assert {(step["chosen"], step["chosen_by"]) for step in judged} == {(4, "nearness")}
