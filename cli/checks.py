@@ -75,14 +75,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about one part.
-
-    :param part: The part.
-    :param status: ``ok``; ``note`` for what is worth knowing; ``problem`` where `prefrag ask` will not work.
-    :param text: What is there, or missing.
-    :param advice: What to do.
-    :param exit_code: Of a problem, the exit code with which `prefrag ask` would end.
-    """
+    """What was found about one part."""
 
     part: str
     status: Status

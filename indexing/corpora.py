@@ -99,13 +99,7 @@ class _Line(NamedTuple):
 
 
 class CorpusLines:
-    """A batch of lines of one corpus, written together because every write costs a commit.
-
-    :param file: The corpus.
-    :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
-    :param web: Where sources are split, the index of the lines whose `source` is `web` or `both`.
-    :param tally: Where to report.
-    """
+    """A batch of lines of one corpus, written together because every write costs a commit."""
 
     def __init__(self, file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
         self._file = file

@@ -23,12 +23,7 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index.
-
-    :param path: Its real path.
-    :param size: Its size in bytes.
-    :param is_corpus: Whether each of its entries is a passage.
-    """
+    """A file to index."""
 
     path: Path
     size: int

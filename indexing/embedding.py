@@ -41,13 +41,7 @@ class DocumentEmbedder(Protocol):
 
 @dataclass
 class EmbeddingReport:
-    """The counts of one embedding of an index.
-
-    :param embedded: Passages embedded, because they were new or changed.
-    :param unchanged: Passages whose vectors existed already.
-    :param deleted: Deleted vectors, of passages that no longer exist.
-    :param seconds: The duration.
-    """
+    """The counts of one embedding of an index."""
 
     embedded: int = 0
     unchanged: int = 0

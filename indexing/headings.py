@@ -31,12 +31,7 @@ _MOST_LEVELS = 9
 
 
 class Heading(NamedTuple):
-    """A heading in a text.
-
-    :param place: Where its section begins.
-    :param level: From 1 for the highest.
-    :param words: Its words, at most 120 characters.
-    """
+    """A heading in a text."""
 
     place: int
     level: int

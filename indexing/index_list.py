@@ -42,16 +42,7 @@ _LEFT_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class IndexSummary:
-    """One index in the list.
-
-    :param name: Its name.
-    :param passages: The number of its passages; None where it cannot be read.
-    :param files: The number of its files and corpora; None where it cannot be read.
-    :param bytes: Its size on disk, with its vectors.
-    :param web: Whether its questions may go to the web; None where nobody has answered.
-    :param changed: When it was written last, in UTC; None where the store does not keep it.
-    :param problem: Why it cannot be read.
-    """
+    """One index in the list."""
 
     name: str
     passages: int | None

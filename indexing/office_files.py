@@ -34,11 +34,7 @@ _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD
 
 
 class OfficeText(NamedTuple):
-    """What is in an Office file.
-
-    :param title: Its title, often empty.
-    :param text: Its text, with a mark at each heading; slides are separated by form feeds, sheets by empty lines.
-    """
+    """What is in an Office file."""
 
     title: str
     text: str

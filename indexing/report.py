@@ -22,14 +22,7 @@ class CannotRead(PrefragError):
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of an indexing; passages counted as written are safe on disk.
-
-    :param path: The file that was processed last.
-    :param bytes_done: Bytes of the finished files.
-    :param bytes_total: Bytes of all files.
-    :param written: Passages written so far, replacements included.
-    :param unchanged: Passages that existed already.
-    """
+    """The progress of an indexing; passages counted as written are safe on disk."""
 
     path: str
     bytes_done: int
@@ -43,12 +36,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file or line that was skipped.
-
-    :param path: The file.
-    :param reason: Why, and what to do.
-    :param line: The line of a corpus, from 1; None when it is the whole file.
-    """
+    """A file or line that was skipped."""
 
     path: str
     reason: str
@@ -62,11 +50,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class PrunePlan:
-    """What a pruning is about to delete.
-
-    :param gone: The number of passages of each file that no longer exists.
-    :param shortened: The number of passages of each corpus whose lines left it.
-    """
+    """What a pruning is about to delete."""
 
     gone: dict[str, int]
     shortened: dict[str, int]
@@ -82,21 +66,7 @@ OnPlan = Callable[[PrunePlan], None]
 
 @dataclass
 class IndexReport:
-    """The counts of one indexing.
-
-    :param files: Files and corpora that were read, unchanged ones included.
-    :param unchanged_files: Those of them that gave nothing new.
-    :param written: Passages written, replacements included.
-    :param replaced: Written passages that replaced earlier ones.
-    :param unchanged: Passages that existed already.
-    :param deleted: Passages that were deleted without a replacement.
-    :param pruned: Files that no longer exist, whose passages were deleted.
-    :param vanished: Files below the indexed folders that no longer exist, and whose passages a pruning would delete.
-    :param skipped: What was skipped, with the reason; at most the first 20 lines of each corpus.
-    :param skipped_lines: The number of all lines that were skipped.
-    :param other_kinds: The number of files in folders that are of no kind that is read, by suffix.
-    :param seconds: The duration.
-    """
+    """The counts of one indexing."""
 
     files: int = 0
     unchanged_files: int = 0
@@ -114,13 +84,7 @@ class IndexReport:
 
 @dataclass
 class IndexedFile:
-    """The entry of one file in the list of an index.
-
-    :param path: The file; None for passages that `index` did not write.
-    :param kind: `file`, `corpus` or `other`.
-    :param title: The title of a file, the name of a corpus.
-    :param passages: The number of its passages.
-    """
+    """The entry of one file in the list of an index."""
 
     path: str | None
     kind: str
@@ -130,11 +94,7 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Deletion:
-    """The result of a deletion.
-
-    :param passages: The number of deleted passages.
-    :param unknown: The targets that the index does not hold.
-    """
+    """The result of a deletion."""
 
     passages: int
     unknown: list[str]
@@ -145,12 +105,7 @@ MOST_NAMED_LINES = 20
 
 
 class Tally:
-    """Keep the report of an indexing and report its progress.
-
-    :param report: The report to fill.
-    :param bytes_total: Bytes of all files.
-    :param on_progress: Called with the progress after every write and every file.
-    """
+    """Keep the report of an indexing and report its progress."""
 
     def __init__(self, report: IndexReport, bytes_total: int, on_progress: OnProgress | None) -> None:
         self.report = report

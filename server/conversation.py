@@ -19,13 +19,7 @@ _BLANKS = re.compile(r"\s{3,}")
 
 
 class Conversation(NamedTuple):
-    """A chat request, taken apart.
-
-    :param question: The question of its last user message.
-    :param history: The earlier turns of user and assistant.
-    :param attached: The files that its front end put around the question, then those of earlier questions.
-    :param instructions: The system messages.
-    """
+    """A chat request, taken apart."""
 
     question: str
     history: list[dict[str, str]]

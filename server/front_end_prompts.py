@@ -56,10 +56,7 @@ _INNER_ID = re.compile(r"\s{0,9}<source_id>([^<]{0,300})</source_id>\s{0,9}(?:<s
 
 
 class Attachment(NamedTuple):
-    """A text that a front end attached to a question.
-
-    :param mark: The number by which the front end knows it; empty where it has none.
-    """
+    """A text that a front end attached to a question."""
 
     mark: str
     title: str

@@ -46,14 +46,7 @@ _PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 @dataclass(frozen=True)
 class Access:
-    """What a key allows; without keys, what a caller on this machine may do.
-
-    :param key: The name of the key, which is no secret; empty where the service has no keys.
-    :param collections: The collections that may be searched; None for all that the administrator serves.
-    :param writes: Whether documents may be added to them and deleted.
-    :param web: Whether questions may go to the web, where the server and the collection allow it, too.
-    :param deploys: Whether pipelines may be deployed, where the administrator opens those routes: they run any code.
-    """
+    """What a key allows; without keys, what a caller on this machine may do."""
 
     key: str = ""
     collections: frozenset[str] | None = None

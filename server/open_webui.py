@@ -58,13 +58,7 @@ class OpenWebUIRoutes:
 
 @dataclass(frozen=True)
 class EventChat:
-    """A streamed answer for Open WebUI: the steps as lines of status, and the cited passages as its sources.
-
-    :param marks: The numbers that Open WebUI gave to attached files, which it lists itself, by the marks of their
-        passages.
-    :param listed: The highest of these numbers, that of a file without text included.
-    :param cites: Whether the model was asked to cite.
-    """
+    """A streamed answer for Open WebUI: the steps as lines of status, and the cited passages as its sources."""
 
     marks: Mapping[str, str]
     listed: int

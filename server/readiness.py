@@ -26,11 +26,7 @@ _ADVICE = {
 
 
 class Outage(NamedTuple):
-    """The reason why a pipeline cannot answer.
-
-    :param advice: What to do, without addresses, names and paths, because anybody may read it.
-    :param details: What happened, for the log.
-    """
+    """The reason why a pipeline cannot answer."""
 
     advice: str
     details: str

@@ -2,13 +2,11 @@
 
 import asyncio
 import copy
-import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import default_from_dict
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
@@ -17,6 +15,7 @@ from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 from prefrag.components.generators.model_server import ModelServerError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
+from tests.components.serialisation import rebuilt, serialised
 
 SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
@@ -31,27 +30,24 @@ def call(model: ChatModel, how: str, messages: list[ChatMessage] = QUESTION, **k
 
 
 class TestChoice:
-    def test_without_variables_none(self):
+    def test_is_none_without_variables_a_file_in_this_process_and_with_a_base_url_a_server_also_beside_a_file(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
         model = ChatModel()
         assert (model.is_absent, model.is_embedded) == (True, False)
         with pytest.raises(ModelMissing, match="PREFRAG_LLM_BASE_URL.*PREFRAG_LLM_GGUF"):
             model.warm_up()
-
-    def test_a_gguf_file_runs_in_this_process(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
         model = ChatModel()
         assert (model.is_absent, model.is_embedded, model.model_host) == (False, True, "localhost")
         assert model.context_window == CONTEXT_WINDOW
-
-    def test_a_base_url_means_a_server_also_beside_a_file(
-        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-    ):
-        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://gpu/v1")
         model = ChatModel()
-        assert (model.is_absent, model.is_embedded) == (False, False)
-        assert model.context_window == 8_192
+        assert (model.is_absent, model.is_embedded, model.context_window) == (False, False, 8_192)
 
-    def test_the_judge_alone_has_a_file(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def test_the_judge_alone_has_a_file_which_leaves_the_server_of_the_reasoner(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ):
         monkeypatch.setenv("PREFRAG_JUDGE_GGUF", str(tmp_path / "judge.gguf"))
         monkeypatch.setenv("PREFRAG_JUDGE_CONTEXT", "2000")
         judge = ChatModel(role="judge")
@@ -59,11 +55,7 @@ class TestChoice:
         with pytest.raises(FileNotFoundError, match=r"judge\.gguf"):
             judge.warm_up()
         assert ChatModel().is_absent
-
-    def test_a_file_of_the_judge_leaves_the_server_of_the_reasoner(
-        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-    ):
-        monkeypatch.setenv("PREFRAG_JUDGE_GGUF", "judge.gguf")
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://gpu/v1")
         assert (ChatModel().is_embedded, ChatModel(role="judge").is_embedded) == (False, True)
         assert (ChatModel().is_named_for_judging, ChatModel(role="judge").is_named_for_judging) == (False, True)
 
@@ -88,16 +80,15 @@ class TestChoice:
         assert server.requests[0]["model"] == "tuned"
         assert "sk-secret" not in (server.requests[0]["authorization"] or "")
 
-    def test_the_choice_stays_once_it_is_made(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+    def test_no_call_is_made_to_choose_and_the_choice_stays(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
         model = ChatModel()
         model.warm_up()
+        assert server.requests == []
         monkeypatch.delenv("PREFRAG_LLM_BASE_URL")
         assert not model.is_embedded
         assert model.run(QUESTION)["replies"][0].text == "Paris"
-
-    def test_no_call_is_made_to_choose(self, server: FakeModelServer):
-        ChatModel().warm_up()
-        assert server.requests == []
 
     @pytest.mark.parametrize(
         ("variable", "value"),
@@ -177,32 +168,25 @@ class TestCall:
         assert request["stop"] == ["Observation:"]
         assert "response_format" not in request
 
-    def test_the_key_of_openai_goes_to_nobody_else(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+    def test_a_plain_call_sends_neither_the_key_of_openai_nor_a_word_about_thinking(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.delenv("PREFRAG_LLM_API_KEY")
         monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
         ChatModel().run(QUESTION)
         assert "sk-openai" not in server.requests[0]["authorization"]
+        assert "chat_template_kwargs" not in server.requests[0]
 
     @both_ways
-    @pytest.mark.parametrize(
-        "answer",
-        [
-            completion("Paris", reasoning_content="Lyon? No."),
-            completion("Paris", reasoning="Lyon? No."),
-        ],
-    )
-    def test_reasoning_beside_the_text_stays_out_of_the_reply(
-        self, server: FakeModelServer, how: str, answer: dict[str, Any]
+    @pytest.mark.parametrize("beside", [{"reasoning_content": "Lyon? No."}, {"reasoning": "Lyon? No."}])
+    @pytest.mark.parametrize(("text", "kept"), [("Paris", "Paris"), (None, ""), ("<think>Hm</think>Oslo",) * 2])
+    def test_reasoning_stays_out_of_the_reply_beside_the_text_and_is_left_within_it(
+        self, server: FakeModelServer, how: str, text: str | None, kept: str, beside: dict[str, str]
     ):
-        server.answers = [(200, answer)]
+        server.answers = [(200, completion(text, **beside))]
         reply = call(ChatModel(), how)
-        assert reply.text == "Paris"
+        assert reply.text == kept
         assert "Lyon" not in str(reply)
-
-    @both_ways
-    def test_a_reply_that_is_all_thinking_is_an_empty_text(self, server: FakeModelServer, how: str):
-        server.answers = [(200, completion(None, reasoning_content="Hm"))]
-        assert call(ChatModel(), how).text == ""
 
     @both_ways
     def test_a_structured_reply_that_is_cut_off_is_kept(self, server: FakeModelServer, how: str):
@@ -302,28 +286,18 @@ class TestCall:
         assert request["chat_template_kwargs"] == {"style": "short", "enable_thinking": sent}
         assert request["top_k"] == 5
 
-    def test_without_the_variable_nothing_is_sent_about_thinking(self, server: FakeModelServer):
-        ChatModel().run(QUESTION)
-        assert "chat_template_kwargs" not in server.requests[0]
-
     @both_ways
-    def test_a_refused_call_without_schema_is_not_repeated(self, server: FakeModelServer, how: str):
-        server.answers = [(400, {"error": {"message": "the prompt is too long"}})]
-        with pytest.raises(ModelServerError, match="too long"):
-            call(ChatModel(), how)
+    @pytest.mark.parametrize(
+        ("refusal", "kwargs"),
+        [("the prompt is too long", {}), ("Unsupported parameter: 'logprobs'.", {"logprobs": True})],
+    )
+    def test_a_refused_call_is_not_repeated_without_a_schema_nor_without_its_log_probabilities(
+        self, server: FakeModelServer, how: str, refusal: str, kwargs: dict[str, Any]
+    ):
+        server.answers = [(400, {"error": {"message": refusal}}), (200, completion("x"))]
+        with pytest.raises(ModelServerError, match=refusal):
+            call(ChatModel(), how, generation_kwargs=kwargs)
         assert len(server.requests) == 1
-
-    @both_ways
-    def test_log_probabilities_that_a_server_refuses_are_not_left_out(self, server: FakeModelServer, how: str):
-        server.answers = [(400, {"error": {"message": "Unsupported parameter: 'logprobs'."}}), (200, completion("x"))]
-        with pytest.raises(ModelServerError, match="'logprobs'"):
-            call(ChatModel(), how, generation_kwargs={"logprobs": True})
-        assert len(server.requests) == 1
-
-    @both_ways
-    def test_what_stands_in_the_text_is_left_to_whoever_reads_it(self, server: FakeModelServer, how: str):
-        server.answers = [(200, completion("<think>Lyon? No.</think>Paris"))]
-        assert call(ChatModel(), how).text == "<think>Lyon? No.</think>Paris"
 
     @both_ways
     def test_tools_reach_the_server_and_their_calls_come_back(self, server: FakeModelServer, how: str):
@@ -391,18 +365,13 @@ class TestCall:
 
 class TestSerialisation:
     def test_round_trip_keeps_arguments_and_no_server(self, server: FakeModelServer):
-        model = ChatModel("judge", {"temperature": 0.2}, 30.0)
+        arguments = {"role": "judge", "generation_kwargs": {"temperature": 0.2}, "timeout": 30.0}
+        model = ChatModel(**arguments)  # type: ignore[arg-type]
         model.warm_up()
-        data = model.to_dict()
-        assert data == {
+        assert serialised(rebuilt(model)) == {
             "type": "prefrag.components.generators.chat_model.ChatModel",
-            "init_parameters": {
-                "role": "judge",
-                "generation_kwargs": {"temperature": 0.2},
-                "timeout": 30.0,
-            },
+            "init_parameters": arguments,
         }
-        assert default_from_dict(ChatModel, json.loads(json.dumps(data))).to_dict() == data
 
     def test_a_copy_of_a_warm_model_works(self, server: FakeModelServer):
         model = ChatModel()

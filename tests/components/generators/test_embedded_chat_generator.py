@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import default_from_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+from tests.components.serialisation import rebuilt
 from tests.gguf import GGUF, needs_gguf
 from tests.python_process import run_python
 
@@ -84,20 +84,14 @@ class TestReply:
         assert reply.meta == {"model": "m.gguf", "index": 0, "finish_reason": "stop", "usage": USAGE["usage"]}
 
     def test_log_probabilities_are_collected_over_the_chunks(self, fake: Any):
-        chunks = [delta("Pa"), delta("ris"), delta(None, "stop")]
-        for chunk, token in zip(
-            chunks[:2], ({"token": "Pa", "logprob": -0.5}, {"token": "ris", "logprob": 0.0}), strict=True
-        ):
+        tokens = [{"token": "Pa", "logprob": -0.5}, {"token": "ris", "logprob": 0.0}]
+        chunks = [delta(token["token"]) for token in tokens]  # type: ignore[arg-type]
+        for chunk, token in zip(chunks, tokens, strict=True):
             chunk["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": []}]}
-        server = fake(*chunks, USAGE)
+        server = fake(*chunks, delta(None, "stop"), USAGE)
         reply = EmbeddedChatGenerator("m.gguf").run(QUESTION, {"logprobs": True})["replies"][0]
         assert server.bodies[0]["logprobs"] is True
-        assert reply.meta["logprobs"] == {
-            "content": [
-                {"token": "Pa", "logprob": -0.5, "bytes": None},
-                {"token": "ris", "logprob": 0.0, "bytes": None},
-            ]
-        }
+        assert reply.meta["logprobs"] == {"content": [{**token, "bytes": None} for token in tokens]}
 
     def test_parameters_keep_their_openai_names(self, fake: Any):
         server = fake(delta("x", "stop"))
@@ -110,41 +104,34 @@ class TestReply:
         assert server.bodies[0]["messages"] == [{"role": "user", "content": "Is Paris in France?"}]
 
     @pytest.mark.parametrize(
-        ("error", "message"),
+        ("chunk", "kind", "message"),
         [
-            ({"type": "exceed_context_size_error", "n_prompt_tokens": 9_000, "n_ctx": 4_096}, "9000 tokens.*4096"),
-            ({"type": "invalid_request_error", "message": "type must be number"}, "type must be number"),
+            (
+                {"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 9_000, "n_ctx": 4_096}},
+                *(ValueError, "9000 tokens.*4096"),
+            ),
+            (
+                {"error": {"type": "invalid_request_error", "message": "type must be number"}},
+                *(ValueError, "type must be number"),
+            ),
+            (delta("Pa"), RuntimeError, "middle of its reply"),
         ],
     )
-    def test_what_llama_refuses_is_explained(self, fake: Any, error: dict[str, Any], message: str):
-        fake({"error": error})
-        with pytest.raises(ValueError, match=message):
+    def test_what_llama_refuses_or_breaks_off_is_explained(self, fake: Any, chunk: Any, kind: Any, message: str):
+        fake(chunk)
+        with pytest.raises(kind, match=message):
             EmbeddedChatGenerator("m.gguf").run(QUESTION)
-
-    def test_a_reply_that_breaks_off_is_an_error(self, fake: Any):
-        fake(delta("Pa"))
-        with pytest.raises(RuntimeError, match="middle of its reply"):
-            EmbeddedChatGenerator("m.gguf").run(QUESTION)
-
-    def test_calls_without_messages_or_with_several_replies_are_refused(self):
-        with pytest.raises(ValueError, match="at least one"):
-            EmbeddedChatGenerator("m.gguf").run([])
-        with pytest.raises(ValueError, match="leave `n` out"):
-            EmbeddedChatGenerator("m.gguf").run(QUESTION, {"n": 2})
 
 
 class TestWaiting:
-    def test_a_call_that_takes_too_long_is_stopped(self, fake: Any):
+    async def test_a_call_that_takes_too_long_is_stopped_on_both_ways(self, fake: Any):
         server = fake()
-        with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
-            EmbeddedChatGenerator("m.gguf", timeout=0.05).run(QUESTION)
-        assert server.stopped.wait(10)
-
-    async def test_an_async_call_that_takes_too_long_is_stopped(self, fake: Any):
-        server = fake()
-        with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
-            await EmbeddedChatGenerator("m.gguf", timeout=0.05).run_async(QUESTION)
-        assert server.stopped.wait(10)
+        generator = EmbeddedChatGenerator("m.gguf", timeout=0.05)
+        for run in (lambda messages: asyncio.to_thread(generator.run, messages), generator.run_async):
+            server.stopped.clear()
+            with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
+                await run(QUESTION)
+            assert server.stopped.wait(10)
 
     async def test_a_cancelled_call_stops_the_model_and_the_loop_stays_free(self, fake: Any):
         server = fake()
@@ -193,10 +180,14 @@ class TestLoading:
             EmbeddedChatGenerator(str(path)).warm_up()
         assert caught.value.name == "xllamacpp"
 
-    @pytest.mark.parametrize("name", ["context_window", "max_tokens", "timeout"])
-    def test_numbers_must_be_above_zero(self, name: str):
-        with pytest.raises(ValueError, match=name):
-            EmbeddedChatGenerator("m.gguf", **{name: 0})
+    def test_numbers_below_one_calls_without_messages_and_several_replies_are_refused(self):
+        for name in ("context_window", "max_tokens", "timeout"):
+            with pytest.raises(ValueError, match=name):
+                EmbeddedChatGenerator("m.gguf", **{name: 0})
+        with pytest.raises(ValueError, match="at least one"):
+            EmbeddedChatGenerator("m.gguf").run([])
+        with pytest.raises(ValueError, match="leave `n` out"):
+            EmbeddedChatGenerator("m.gguf").run(QUESTION, {"n": 2})
 
 
 def test_an_absent_adapter_is_named(tmp_path: Path):
@@ -214,17 +205,11 @@ def test_models_with_different_adapters_are_loaded_apart(fake: Any):
 
 
 def test_serialisation_and_copies():
-    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 30.0, "adapter.gguf")
-    data = generator.to_dict()
-    assert data["init_parameters"] == {
-        "model_path": "model.gguf",
-        "context_window": 2_048,
-        "max_tokens": 100,
-        "timeout": 30.0,
-        "adapter_path": "adapter.gguf",
-    }
-    assert default_from_dict(EmbeddedChatGenerator, data).to_dict() == data
-    assert copy.deepcopy(generator).to_dict() == data
+    files: dict[str, Any] = {"model_path": "model.gguf", "adapter_path": "adapter.gguf"}
+    arguments = {**files, "context_window": 2_048, "max_tokens": 100, "timeout": 30.0}
+    generator = EmbeddedChatGenerator(**arguments)
+    assert rebuilt(generator).to_dict()["init_parameters"] == arguments
+    assert copy.deepcopy(generator).to_dict() == generator.to_dict()
 
 
 @pytest.mark.slow

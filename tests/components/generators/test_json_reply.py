@@ -26,12 +26,8 @@ def test_a_response_format_holds_the_schema():
 
 
 class TestReadObject:
-    @given(st.text())
-    def test_never_raises(self, text: str):
-        assert read_object(text) is None or isinstance(read_object(text), dict)
-
-    @given(st.text(alphabet="{}[]\"'`:,\\ntrue0123-.eu \n", max_size=60))
-    def test_never_raises_on_what_looks_like_json(self, text: str):
+    @given(st.text() | st.text(alphabet="{}[]\"'`:,\\ntrue0123-.eu \n", max_size=60))
+    def test_never_raises_also_on_what_looks_like_json(self, text: str):
         assert read_object(text) is None or isinstance(read_object(text), dict)
 
     @given(objects)
@@ -75,12 +71,11 @@ class TestReadObject:
     def test_reads_what_models_write(self, text: str, values: dict[str, Any]):
         assert read_object(text) == values
 
-    @pytest.mark.parametrize("text", ["", "True", "no braces", "{}}{"[1:], "{ nothing here }", "[1, 2]", '"text"'])
-    def test_gives_none_where_there_is_no_object(self, text: str):
+    @pytest.mark.parametrize(
+        "text", ["", "True", "no braces", "}{", "{ nothing here }", "[1, 2]", '"text"', '{"a":' * 100_000], ids=range(8)
+    )
+    def test_gives_none_where_there_is_no_object_or_none_that_ends(self, text: str):
         assert read_object(text) is None
-
-    def test_bears_an_object_without_an_end(self):
-        assert read_object('{"a":' * 100_000) is None
 
 
 def test_half_an_escaped_character_can_still_be_written_out():

@@ -65,21 +65,19 @@ class TestPreparing:
         assert call.generation_kwargs == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512}
         assert call.state is REACHED
 
-    def test_own_parameters_win_and_those_of_the_call_most(self, prompt: str):
-        model_call = ModelCall("judge", Model({}), {"temperature": 0.7, "max_tokens": 9})
-
-        call = prepared(model_call, prompt, max_tokens=5, stop=["x"])
-
-        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "stop": ["x"]}
-        assert model_call.generation_kwargs["max_tokens"] == 9
-
-    def test_parameters_of_the_model_win_over_the_defaults(self, prompt: str):
+    def test_own_parameters_win_over_those_of_the_model_these_over_the_defaults_and_those_of_the_call_most(
+        self, prompt: str
+    ):
+        own = ModelCall("judge", Model({}), {"temperature": 0.7, "max_tokens": 9})
         model = Model({}, context_window=4_000, generation_kwargs={"temperature": 0.7, "max_tokens": 1_500, "seed": 1})
 
-        call = prepared(ModelCall("judge", model, {"top_p": 0.5}), prompt)
+        call = prepared(own, prompt, max_tokens=5, stop=["x"])
+        of_the_model = prepared(ModelCall("judge", model, {"top_p": 0.5}), prompt)
 
+        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "stop": ["x"]}
+        assert own.generation_kwargs["max_tokens"] == 9
         # The rest of the model's are its own affair.
-        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
+        assert of_the_model.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
 
     @pytest.mark.parametrize("own", [{"max_completion_tokens": 9}, {"max_completion_tokens": 9, "max_tokens": 5}])
     def test_a_reply_is_limited_by_one_parameter(self, prompt: str, own: dict[str, int]):
@@ -109,24 +107,30 @@ class TestPreparing:
         }
 
     @pytest.mark.parametrize("attributes", [{}, {"context_window": None}])
-    def test_a_model_that_does_not_tell_its_window_is_given_a_usual_one(self, attributes: dict[str, Any]):
-        assert ModelCall("judge", Model({}, **attributes)).context_window == DEFAULT_CONTEXT_WINDOW
+    def test_a_model_that_tells_nothing_of_itself_has_a_usual_window_is_not_embedded_and_needs_no_warm_up(
+        self, attributes: dict[str, Any]
+    ):
+        silent = ModelCall("judge", Model({}, **attributes))
+        silent.warm_up()
+        assert (silent.context_window, silent.is_embedded) == (DEFAULT_CONTEXT_WINDOW, False)
+        assert ModelCall("judge", Model({}, is_embedded=True)).is_embedded
+
+        warmed: list[bool] = []
+        ModelCall("judge", Model({}, warm_up=lambda: warmed.append(True))).warm_up()
+        assert warmed
 
     def test_a_long_reply_takes_at_most_half_the_window(self, prompt: str):
         model_call = ModelCall("judge", Model({}, context_window=1_000), {"max_tokens": 4_096})
 
         assert prepared(model_call, prompt, document("a", "x" * 900)).state is REACHED
 
-    def test_a_prompt_that_cannot_fit_is_an_error_of_the_run(self, prompt: str):
+    def test_a_prompt_that_cannot_fit_or_be_filled_is_an_error_of_the_run(self, prompt: str, tmp_path: Path):
         with pytest.raises(RunError, match="The judge cannot call its model: .*PREFRAG_LLM_CONTEXT") as failure:
             prepared(ModelCall("judge", Model({}, context_window=50)), prompt)
-
         assert failure.value.state is REACHED
 
-    def test_a_prompt_that_cannot_be_filled_states_why(self, tmp_path: Path):
         own = tmp_path / "own.jinja"
         own.write_text("{{ quesiton }}")
-
         with pytest.raises(RunError, match="own.jinja cannot be filled: 'quesiton' is undefined"):
             prepared(ModelCall("judge", Model({})), str(own))
 
@@ -156,27 +160,20 @@ class TestConversations:
             REACHED, question, observations, lambda kept: {"question": "Who?"}, messages=self.laid_out, tools=tools
         )
 
-    def test_begin_with_the_filled_prompt_and_keep_all_that_fits(self, question: str):
-        call = self.fitted(question, 1_000)
+    def test_begin_with_the_filled_prompt_keep_all_that_fits_and_lose_the_oldest_documents_first(self, question: str):
+        whole, cut = self.fitted(question, 1_000), self.fitted(question, 260)
 
-        assert call.messages[0].text == "Who?"
-        assert call.messages[2].tool_call_result.result.count("one") == 100
-        assert call.state is REACHED
-
-    def test_lose_the_oldest_documents_first(self, question: str):
-        call = self.fitted(question, 260)
-
-        assert "one" not in call.messages[2].tool_call_result.result
-        assert call.messages[2].tool_call_result.result.count("two") == 100
-        assert call.state.events[-1].data["documents_cut"] == 1
+        assert (whole.messages[0].text, whole.state) == ("Who?", REACHED)
+        assert whole.messages[2].tool_call_result.result.count("one") == 100
+        assert "one" not in cut.messages[2].tool_call_result.result
+        assert cut.messages[2].tool_call_result.result.count("two") == 100
+        assert cut.state.events[-1].data["documents_cut"] == 1
+        with pytest.raises(RunError, match="cannot call its model"):
+            self.fitted(question, 70)
 
     def test_make_room_for_the_descriptions_of_tools(self, question: str):
         assert self.fitted(question, 400).state is REACHED
         assert self.fitted(question, 400, [SEARCH]).state.events[-1].data["documents_cut"] == 1
-
-    def test_that_cannot_fit_are_an_error_of_the_run(self, question: str):
-        with pytest.raises(RunError, match="cannot call its model"):
-            self.fitted(question, 70)
 
     async def test_hand_tools_to_a_generator_and_give_back_its_calls(self, question: str):
         seen: dict[str, Any] = {}
@@ -215,20 +212,15 @@ def test_a_reply_stops_at_the_words_of_both(stop: Any):
 
 
 class TestSending:
-    async def test_gives_the_text_and_counts_the_call(self, send: Any, prompt: str):
-        call = ModelCall("judge", ScriptedChatGenerator(["True"]))
+    async def test_gives_the_text_without_the_thinking_and_counts_the_call(self, send: Any, prompt: str):
+        call = ModelCall("judge", ScriptedChatGenerator(["<think>True or False?</think>False"]))
 
         text, reached = await send(call, prepared(call, prompt))
 
-        assert text == "True"
+        assert text == "False"
         assert reached.usage.llm_calls == {"judge": 1}
         assert (reached.usage.prompt_tokens, reached.usage.completion_tokens) == (10, 2)
         assert CALLS["model"][0]["generation_kwargs"]["top_p"] == 0.9
-
-    async def test_leaves_out_the_thinking(self, send: Any, prompt: str):
-        call = ModelCall("judge", ScriptedChatGenerator(["<think>True or False?</think>False"]))
-
-        assert (await send(call, prepared(call, prompt)))[0] == "False"
 
     @pytest.mark.parametrize(
         "reply",
@@ -265,25 +257,6 @@ class TestSending:
         assert failure.value.state.steps == REACHED.steps
         assert kinds(failure.value.state) == ["error"]
         assert failure.value.state.events[-1].data["caller"] == "judge"
-
-
-def test_warms_up_a_model_that_can_be():
-    class Cold(Model):
-        warm = False
-
-        def warm_up(self) -> None:
-            self.warm = True
-
-    cold = Cold({})
-    ModelCall("judge", cold).warm_up()
-    ModelCall("judge", Model({})).warm_up()
-
-    assert cold.warm
-
-
-@pytest.mark.parametrize(("attributes", "embedded"), [({}, False), ({"is_embedded": True}, True)])
-def test_knows_an_embedded_model(attributes: dict[str, Any], embedded: bool):
-    assert ModelCall("judge", Model({}, **attributes)).is_embedded is embedded
 
 
 def reply(text: str, **meta: Any) -> dict[str, Any]:

@@ -44,30 +44,15 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "::ffff:127.0.0.1"]
-)
-def test_loopback_is_local(host: str):
-    assert is_local(host)
-
-
-@pytest.mark.parametrize(
-    "host",
+    ("hosts", "local"),
     [
-        "api.example.org",
-        "10.0.0.5",
-        "192.168.0.2",
-        "0.0.0.0",
-        "::",
-        "unknown",
-        "",
-        "127.0.0.1.evil.example",
-        "localhost.evil.example",
-        "2130706433",
-        "ollama",
+        (["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "::ffff:127.0.0.1"], True),
+        (["api.example.org", "10.0.0.5", "192.168.0.2", "0.0.0.0", "::", "unknown", "", "2130706433"], False),
+        (["127.0.0.1.evil.example", "localhost.evil.example", "ollama"], False),
     ],
 )
-def test_everything_else_is_remote(host: str):
-    assert not is_local(host)
+def test_loopback_is_local_and_everything_else_remote(hosts: list[str], local: bool):
+    assert {host: is_local(host) for host in hosts} == dict.fromkeys(hosts, local)
 
 
 @pytest.mark.parametrize(
@@ -202,20 +187,15 @@ def test_the_models_of_a_component_are_found_with_their_hosts(make: Any, models:
     assert find_models(make()) == models
 
 
-def test_an_openai_component_without_an_address_follows_the_variable_of_its_client(monkeypatch: pytest.MonkeyPatch):
+def test_a_model_without_an_address_runs_where_its_variables_say(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://gpu:8000/v1")
-
-    assert find_models([openai(), block("OpenAITextEmbedder")]) == [Model("llm", "gpu"), Model("embedder", "gpu")]
-
-
-def test_the_chat_model_runs_where_its_variables_say(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "https://user:secret@api.example.org/v1")
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:8000/v1")
 
-    assert find_models([ChatModel(), ChatModel(role="judge")]) == [
-        Model("llm", "api.example.org"),
-        Model("llm", "127.0.0.1"),
-    ]
+    found = find_models([openai(), block("OpenAITextEmbedder"), ChatModel(), ChatModel(role="judge")])
+
+    assert found[:2] == [Model("llm", "gpu"), Model("embedder", "gpu")]
+    assert found[2:] == [Model("llm", "api.example.org"), Model("llm", "127.0.0.1")]
 
 
 def test_a_choice_among_models_names_every_remote_one():
@@ -246,15 +226,13 @@ def test_a_remote_model_is_refused_with_what_to_set(value: str, monkeypatch: pyt
         assert part in str(refusal.value)
 
 
-def test_a_model_on_a_named_host_is_not_refused(monkeypatch: pytest.MonkeyPatch):
+def test_remote_models_are_allowed_by_default_and_those_on_a_named_host_always(monkeypatch: pytest.MonkeyPatch):
+    model = ScriptedChatGenerator([], model_host="gpu.corp.example")
+    refuse_remote_models(model)
+
     monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
     monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "*.corp.example")
-
-    refuse_remote_models(ScriptedChatGenerator([], model_host="gpu.corp.example"))
-
-
-def test_remote_models_are_allowed_by_default():
-    refuse_remote_models(ScriptedChatGenerator([], model_host="api.example.org"))
+    refuse_remote_models(model)
 
 
 @pytest.mark.parametrize("client", [Elasticsearch, AsyncElasticsearch])

@@ -45,18 +45,19 @@ class TestConnection:
         assert len(server.connections) <= 12, "calls of one loop share its connections"
         assert not [warning for warning in recwarn if "unclosed" in str(warning.message)]
 
-    async def test_equal_ones_share_the_connection_of_their_loop(self, server: FakeModelServer):
+    async def test_equal_ones_share_the_connection_of_their_loop_and_one_with_another_key_is_another(
+        self, server: FakeModelServer
+    ):
         for _ in range(5):
             assert (await connection(server).call_async(QUESTION, {}, None))[0].text == "Paris"
         assert len(server.connections) == 1
-
-    def test_one_with_another_key_is_another(self, server: FakeModelServer):
-        for key in ("sk-secret", "sk-new"):
-            call(connection(server, api_key=key))
-        assert [request["authorization"] for request in server.requests] == ["Bearer sk-secret", "Bearer sk-new"]
+        await connection(server, api_key="sk-new").call_async(QUESTION, {}, None)
+        assert [request["authorization"] for request in server.requests[4:]] == ["Bearer sk-secret", "Bearer sk-new"]
 
 
 class TestUnusualReplies:
+    PARIS = {"token": "Paris", "logprob": -0.5, "bytes": [80, 97, 114, 105, 115]}
+
     @both_ways
     @pytest.mark.parametrize(
         ("content", "text"),
@@ -95,35 +96,33 @@ class TestUnusualReplies:
         assert call(connection(server), how).meta["usage"] == {"completion_tokens": 3}
 
     @both_ways
-    def test_have_their_log_probabilities(self, server: FakeModelServer, how: str):
-        answer = completion("Paris")
-        token = {"token": "Paris", "logprob": -0.5, "bytes": [80, 97, 114, 105, 115]}
-        answer["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token]}], "refusal": None}
-        server.answers = [(200, answer)]
-        assert call(connection(server), how).meta["logprobs"] == {"content": [token]}
-
-    @both_ways
-    @pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, {"content": [{"token": "Paris"}]}, "so"])
-    def test_have_none_where_the_server_gives_none_that_can_be_read(
-        self, server: FakeModelServer, how: str, logprobs: Any
+    @pytest.mark.parametrize(
+        ("logprobs", "kept"),
+        [
+            ({"content": [{**PARIS, "top_logprobs": [PARIS]}], "refusal": None}, {"content": [PARIS]}),
+            *((unreadable, None) for unreadable in (None, {}, {"content": None}, {"content": [{"token": "x"}]}, "so")),
+        ],
+    )
+    def test_have_the_log_probabilities_that_can_be_read(
+        self, server: FakeModelServer, how: str, logprobs: Any, kept: Any
     ):
         answer = completion("Paris")
         answer["choices"][0]["logprobs"] = logprobs
         server.answers = [(200, answer)]
-        assert "logprobs" not in call(connection(server), how).meta
+        meta = call(connection(server), how).meta
+        assert meta.get("logprobs") == kept
+        assert ("logprobs" in meta) is (kept is not None)
 
     @both_ways
-    def test_that_are_too_long_are_cut(self, server: FakeModelServer, how: str):
-        server.answers = [(200, completion("word " * 100_000))]
+    def test_that_are_too_long_are_cut_and_those_without_end_not_received(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str
+    ):
+        server.answers = [(200, completion("word " * 100_000)), (200, completion("word " * 600_000))]
         assert len(call(connection(server), how).text or "") == 100_000
-
-    @both_ways
-    def test_without_end_are_not_received(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str):
         monkeypatch.setattr(model_server, "_MAX_BODY_BYTES", 1_000_000)
-        server.answers = [(200, completion("word " * 600_000))]
         with pytest.raises(ModelServerError, match="more than 1 MB: see whether it obeys `max_tokens`"):
             call(connection(server, max_retries=2), how)
-        assert len(server.requests) == 1, "a second reply would be as long"
+        assert len(server.requests) == 2, "a second reply would be as long"
 
 
 class TestFailure:
@@ -161,12 +160,6 @@ class TestFailure:
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 4
 
-    def test_a_key_on_the_edge_of_the_message_does_not_show_in_part(self, server: FakeModelServer):
-        server.answers = [(400, {"error": {"message": "x" * 440 + " sk-secret-and-long " + "y" * 90}})]
-        with pytest.raises(ModelServerError) as caught:
-            call(connection(server, api_key="sk-secret-and-long"))
-        assert "sk-" not in str(caught.value)
-
     @both_ways
     @pytest.mark.parametrize(
         ("status", "answer", "advice"),
@@ -203,21 +196,15 @@ class TestFailure:
         with pytest.raises(ModelServerError, match=r"cannot be reached.*whether it runs"):
             call(connection(server), how)
 
-    @both_ways
-    def test_no_reply_in_time(self, server: FakeModelServer, how: str):
-        server.answers = [(200, HANG)]
+    @pytest.mark.parametrize(
+        ("how", "answer", "retries"),
+        [("sync", HANG, 0), ("async", HANG, 0), ("async", DRIP, 0), ("async", HANG, 5)],
+        ids=["sync", "async", "a server that only keeps the call alive", "retries have no time of their own"],
+    )
+    def test_no_reply_in_time(self, server: FakeModelServer, how: str, answer: Any, retries: int):
+        server.answers = [(200, answer)]
         with pytest.raises(ModelServerError, match=r"within 0\.1 seconds"):
-            call(connection(server, timeout=0.1), how)
-
-    async def test_a_server_that_only_keeps_the_call_alive(self, server: FakeModelServer):
-        server.answers = [(200, DRIP)]
-        with pytest.raises(ModelServerError, match=r"within 0\.1 seconds"):
-            await connection(server, timeout=0.1).call_async(QUESTION, {}, None)
-
-    async def test_the_retries_of_a_call_have_no_time_of_their_own(self, server: FakeModelServer):
-        server.answers = [(200, HANG)]
-        with pytest.raises(ModelServerError, match=r"within 0\.1 seconds"):
-            await connection(server, timeout=0.1, max_retries=5).call_async(QUESTION, {}, None)
+            call(connection(server, timeout=0.1, max_retries=retries), how)
         assert len(server.requests) <= 1
 
     @both_ways
@@ -239,11 +226,12 @@ class TestFailure:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    @pytest.mark.parametrize("cut", range(470, 500, 7))
-    def test_a_key_on_the_cut_of_a_long_answer_is_masked_whole(self, server: FakeModelServer, cut: int):
-        server.answers = [(400, {"error": {"message": "x" * cut + "sk-secret and more" + "y" * 90}})]
+    @pytest.mark.parametrize("cut", [441, *range(470, 500, 7)])
+    @pytest.mark.parametrize("key", ["sk-secret", "sk-secret-and-long"])
+    def test_a_key_on_the_cut_of_a_long_answer_is_masked_whole(self, server: FakeModelServer, key: str, cut: int):
+        server.answers = [(400, {"error": {"message": "x" * cut + f"{key} and more" + "y" * 90}})]
 
         with pytest.raises(ModelServerError) as failure:
-            call(connection(server))
+            call(connection(server, api_key=key))
 
         assert "sk-" not in str(failure.value)

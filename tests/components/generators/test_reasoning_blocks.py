@@ -34,20 +34,15 @@ def test_keeps_the_answer(reply: str, answer: str):
     assert strip_reasoning(reply) == answer
 
 
-@given(WORDS)
-def test_text_without_tags_only_loses_outer_blanks(text: str):
-    assert strip_reasoning(text) == text.strip()
-
-
 @given(thought=WORDS, answer=WORDS)
-def test_a_block_before_the_reply_leaves_the_reply(thought: str, answer: str):
-    assert strip_reasoning(f"<think>{thought}</think>{answer}") == answer.strip()
-    assert strip_reasoning(f"{thought}</think>{answer}") == answer.strip()
-
-
-@given(answer=WORDS, thought=WORDS)
-def test_an_unclosed_block_reaches_to_the_end(answer: str, thought: str):
-    assert strip_reasoning(f"{answer}<think>{thought}") == answer.strip()
+def test_text_loses_outer_blanks_a_block_before_it_and_an_unclosed_one_to_the_end(thought: str, answer: str):
+    for text in (
+        answer,
+        f"<think>{thought}</think>{answer}",
+        f"{thought}</think>{answer}",
+        f"{answer}<think>{thought}",
+    ):
+        assert strip_reasoning(text) == answer.strip()
 
 
 @given(TAGGED)

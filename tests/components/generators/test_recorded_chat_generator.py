@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import default_from_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.generators.model_call import ModelCall
 from prefrag.components.generators.recorded_chat_generator import RecordedChatGenerator
 from prefrag.components.recording import NotRecorded, Recording
+from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.pipelines.replies import ReplyingChatGenerator
 
@@ -35,18 +35,10 @@ def text(output: dict[str, Any]) -> str:
     return output["replies"][0].text
 
 
-def test_needs_a_model_unless_it_replays(path: Path):
+def test_needs_a_model_unless_it_replays_and_survives_serialisation(path: Path):
     with pytest.raises(ValueError, match="takes a `chat_generator`"):
         recorded(path)
-
-
-def test_survives_serialisation(path: Path):
-    whole = recorded(path, "Paris")
-
-    again = default_from_dict(RecordedChatGenerator, whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert isinstance(again.chat_generator, ScriptedChatGenerator)
+    assert isinstance(rebuilt(recorded(path, "Paris")).chat_generator, ScriptedChatGenerator)
 
 
 class TestReplies:
@@ -87,10 +79,13 @@ class TestReplies:
                 **{"messages": ASKED, "generation_kwargs": {"temperature": 0.1}, **changed}
             )
 
-    def test_of_the_same_call_are_the_same_within_a_run(self, path: Path):
+    def test_of_the_same_call_are_the_same_within_a_run_and_can_be_changed_by_whoever_gets_them(self, path: Path):
         model = recorded(path, "Paris", "Lyon")
 
-        assert [text(model.run(ASKED)) for _ in range(2)] == ["Paris", "Paris"]
+        model.run(ASKED)["replies"][0].meta["usage"].clear()
+
+        assert text(model.run(ASKED)) == "Paris"
+        assert model.run(ASKED)["replies"][0].meta["usage"]
         assert len(CALLS["model"]) == 1
 
     async def test_of_the_same_call_at_the_same_time_are_the_same_too(self, path: Path):
@@ -111,13 +106,6 @@ class TestReplies:
         assert len(CALLS["model"]) == 2
         assert [text(output) for output in outputs] == ["Paris", "Paris"]
 
-    def test_can_be_changed_by_whoever_gets_them(self, path: Path):
-        model = recorded(path, "Paris")
-
-        model.run(ASKED)["replies"][0].meta["usage"].clear()
-
-        assert model.run(ASKED)["replies"][0].meta["usage"]
-
     def test_with_calls_of_tools_keep_them(self, path: Path):
         inner = ReplyingChatGenerator([{"text": "Looking.", "calls": [("look", {"at": "it"})]}])
         first = RecordedChatGenerator(Recording(str(path)), "llm", inner).run(ASKED, tools=[TOOL])
@@ -129,17 +117,12 @@ class TestReplies:
 
 
 class TestFailures:
-    def test_are_replayed_as_failures(self, path: Path):
-        with pytest.raises(RuntimeError, match="server is down"):
-            recorded(path, "!server is down").run(ASKED)
-
-        with pytest.raises(RuntimeError, match="server is down"):
-            recorded(path, mode="replay").run(ASKED)
-
-    async def test_are_called_again_by_the_next_call(self, path: Path):
+    async def test_are_replayed_as_failures_and_called_again_by_the_next_call(self, path: Path):
         model = recorded(path, "!server is down", "Paris")
         with pytest.raises(RuntimeError, match="server is down"):
             await model.run_async(ASKED)
+        with pytest.raises(RuntimeError, match="server is down"):
+            recorded(path, mode="replay").run(ASKED)
 
         assert text(await model.run_async(ASKED)) == "Paris"
         assert text(recorded(path, mode="replay").run(ASKED)) == "Paris"
@@ -156,14 +139,18 @@ class TestFailures:
 
 
 class TestFacts:
-    @pytest.mark.parametrize("is_embedded", [True, False])
-    def test_of_the_model_are_known_without_it(self, path: Path, is_embedded: bool):
-        model = recorded(path, "Paris", is_embedded=is_embedded, context_window=999)
-        assert (model.is_embedded, model.context_window) == (is_embedded, 999)
+    def test_of_each_model_are_known_without_it(self, path: Path):
+        for name, flag in (("judge", True), ("llm", False)):
+            model: Any = ScriptedChatGenerator(["Paris"], is_embedded=flag, context_window=999)
+            model.reply_limit, model.is_named_for_judging = 4_000, flag
+            first = RecordedChatGenerator(Recording(str(path), "record"), name, model)
+            first.warm_up()
+            assert (first.is_embedded, first.context_window) == (flag, 999)
 
-        replayed = recorded(path, mode="replay")
-
-        assert (replayed.is_embedded, replayed.context_window) == (is_embedded, 999)
+        for name, flag in (("judge", True), ("llm", False)):
+            known = RecordedChatGenerator(Recording(str(path), "replay"), name)
+            assert (known.is_embedded, known.is_named_for_judging) == (flag, flag)
+            assert (known.context_window, known.reply_limit) == (999, 4_000)
 
     def test_its_own_parameters_are_among_them(self, path: Path):
         def call(mode: str) -> dict[str, Any]:
@@ -175,32 +162,11 @@ class TestFacts:
 
         assert call("record") == call("replay") == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 2000}
 
-    def test_the_limit_of_a_reply_from_the_environment_is_among_them(self, path: Path):
-        model = ScriptedChatGenerator(["Paris"])
-        model.reply_limit = 4000  # type: ignore[attr-defined]
-        RecordedChatGenerator(Recording(str(path), "record"), "llm", model).warm_up()
-
-        assert recorded(path, mode="replay").reply_limit == 4_000
-
-    def test_that_it_is_named_for_judging_is_among_them(self, path: Path):
-        model = ScriptedChatGenerator(["Paris"])
-        model.is_named_for_judging = True  # type: ignore[attr-defined]
-        RecordedChatGenerator(Recording(str(path), "record"), "judge", model).warm_up()
-        RecordedChatGenerator(Recording(str(path), "record"), "llm", ScriptedChatGenerator(["Paris"])).warm_up()
-
-        def replayed(name: str) -> RecordedChatGenerator:
-            return RecordedChatGenerator(Recording(str(path), "replay"), name)
-
-        assert (replayed("judge").is_named_for_judging, replayed("llm").is_named_for_judging) == (True, False)
-
-    def test_of_another_model_end_a_replay_at_once(self, path: Path):
+    def test_of_another_model_end_a_replay_at_once_and_forbid_to_go_on_with_a_recording(self, path: Path):
         path.touch()
-
         with pytest.raises(NotRecorded, match="does not hold this model of llm"):
             recorded(path, mode="replay").warm_up()
 
-    def test_of_another_model_forbid_to_go_on_with_a_recording(self, path: Path):
         recorded(path, "Paris", context_window=999).warm_up()
-
         with pytest.raises(ValueError, match=r"replies of another model .*context_window 999; now .*8192"):
             recorded(path, "Paris").warm_up()

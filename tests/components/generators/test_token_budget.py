@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from haystack import Document
@@ -40,12 +41,11 @@ def shown(fitted: Fitted) -> list[str]:
 
 
 class TestEstimate:
-    @pytest.mark.parametrize(("written", "tokens"), [("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1)])
-    def test_is_three_bytes_a_token_and_never_none(self, written: str, tokens: int):
+    @pytest.mark.parametrize(
+        ("written", "tokens"), [("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1), ("\ud83d", 2)]
+    )
+    def test_is_three_bytes_a_token_and_never_none_also_for_half_a_surrogate_pair(self, written: str, tokens: int):
         assert estimate_tokens(written) == tokens
-
-    def test_bears_half_a_surrogate_pair(self):
-        assert estimate_tokens("\ud83d") > 0
 
     @given(st.text(), st.text())
     def test_of_a_longer_text_is_not_lower(self, one: str, other: str):
@@ -69,19 +69,13 @@ class TestFit:
         assert fit(steps, 100_000) == Fitted(render(steps))
 
     @given(observations, st.integers(20, 400))
-    def test_does_not_change_what_it_was_given(self, steps: list[list[Document]], window: int):
+    def test_what_is_left_is_counted_and_what_was_given_not_changed(self, steps: list[list[Document]], window: int):
         before = [list(step) for step in steps]
-
-        fit(steps, window)
-
-        assert steps == before
-
-    @given(observations, st.integers(20, 400))
-    def test_what_is_left_is_newest_and_counted(self, steps: list[list[Document]], window: int):
         ids = [document.id for step in steps for document in step]
 
         fitted = fit(steps, window)
 
+        assert steps == before
         assert len(shown(fitted)) == len(ids) - fitted.documents_cut
         assert set(shown(fitted)) <= set(ids)
 
@@ -92,15 +86,31 @@ class TestFit:
         assert shown(fit(steps, 150)) == ["2a", "2b", "3a", "3b"]
         assert shown(fit(steps, 120)) == ["2a", "3a", "3b"]
 
-    def test_shortens_the_newest_only_when_nothing_else_is_left(self):
-        steps = [[Document(id="old", content=text(30))], [Document(id="new", content=text(100))]]
+    @pytest.mark.parametrize(
+        ("steps", "window", "ids", "cut", "shortened", "end"),
+        [
+            pytest.param(
+                *([[("old", text(30))], [("new", text(100))]], 80, ["new"], 1, 1, "x ..."),
+                id="the newest only when nothing else is left",
+            ),
+            pytest.param(
+                *([[("long", text(200)), ("short", "All of it.")]], 100, ["long", "short"], 0, 1, "All of it."),
+                id="the short ones of the newest are left as they are",
+            ),
+            # An answer or an unreadable reply has no observation: the passages before it are not old for that.
+            pytest.param([[("only", text(100))], []], 60, ["only"], 0, 1, "x ...", id="the last that holds documents"),
+            pytest.param([[("only", text(100))], [], [], []], 60, ["only"], 0, 1, "x ...", id="however far back"),
+            pytest.param(
+                *([[("a", None), ("b" * 300, "short")]], 50, ["a"], 1, 0, "[a] "),
+                id="what does not fit without its text either is dropped",
+            ),
+        ],
+    )
+    def test_shortens(self, steps: Any, window: int, ids: list[str], cut: int, shortened: int, end: str):
+        fitted = fit([[Document(id=key, content=content) for key, content in step] for step in steps], window)
 
-        fitted = fit(steps, 80)
-
-        assert shown(fitted) == ["new"]
-        assert fitted.documents_cut == 1
-        assert fitted.documents_shortened == 1
-        assert fitted.prompt.endswith("x ...")
+        assert (shown(fitted), fitted.documents_cut, fitted.documents_shortened) == (ids, cut, shortened)
+        assert fitted.prompt.endswith(end)
 
     def test_a_shortened_document_is_still_the_same(self):
         kept: list[Document] = []
@@ -129,32 +139,6 @@ class TestFit:
 
         assert fitted.documents_shortened == 1
         assert identity(fitted.prompt[0]) == identity(whole)
-
-    def test_leaves_the_short_ones_of_the_newest_as_they_are(self):
-        steps = [[Document(id="long", content=text(200)), Document(id="short", content="All of it.")]]
-
-        fitted = fit(steps, 100)
-
-        assert fitted.prompt.endswith("All of it.")
-        assert (fitted.documents_cut, fitted.documents_shortened) == (0, 1)
-
-    @pytest.mark.parametrize("after", [1, 3])
-    def test_takes_for_the_newest_the_last_one_that_holds_documents(self, after: int):
-        # An answer or an unreadable reply has no observation: the passages before it are not old for that.
-        steps: list[list[Document]] = [[Document(id="only", content=text(100))], *[[] for _ in range(after)]]
-
-        fitted = fit(steps, 60)
-
-        assert shown(fitted) == ["only"]
-        assert (fitted.documents_cut, fitted.documents_shortened) == (0, 1)
-
-    def test_drops_documents_that_do_not_fit_without_their_text_either(self):
-        steps = [[Document(id="a", content=None), Document(id="b" * 300, content="short")]]
-
-        fitted = fit(steps, 50)
-
-        assert shown(fitted) == ["a"]
-        assert fitted.documents_cut == 1
 
     @pytest.mark.parametrize("steps", [[], [[]], [[Document(id="a", content="b")]]])
     def test_raises_when_the_prompt_alone_is_too_long(self, steps: list[list[Document]]):

@@ -27,38 +27,25 @@ def rounded(found: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
 SENTENCES = (("Alpha", 0.9), (" is", 1.0), (" big", 0.5), (".", 0.8), (" Beta", 0.1), (" too", 0.2), (".", 1.0))
 
 
-def test_those_of_a_part_are_found_in_the_whole_reply():
-    found = token_probabilities(meta(*SENTENCES), "Alpha is big. Beta too.", "Alpha is big.")
-
-    assert rounded(found) == [("Alpha", 0.9), (" is", 1.0), (" big", 0.5), (".", 0.8)]
-
-
-def test_a_part_whose_blanks_were_changed_is_found():
-    tokens = meta(("\n\n", 1.0), ("Alpha", 0.9), ("\t\n", 1.0), ("is\u00a0big", 0.5))
-
-    assert [token for token, _ in token_probabilities(tokens, "Alpha\t\nis\u00a0big", "Alpha is big")] == [
-        "Alpha",
-        "\t\n",
-        "is\u00a0big",
-    ]
+BLANKS = (("\n\n", 1.0), ("Alpha", 0.9), ("\t\n", 1.0), ("is\u00a0big", 0.5))
+THOUGHT = (("<think>", 1.0), ("Alpha", 0.2), ("</think>", 1.0), ("Alpha", 0.9), (".", 1.0))
+SAO = (("S", 0.9), ("\\xc3", 0.5, [0xC3]), ("\\xa3", 0.6, [0xA3]), ("o", 0.7))
 
 
-def test_what_was_thought_before_the_reply_does_not_count():
-    tokens = meta(("<think>", 1.0), ("Alpha", 0.2), ("</think>", 1.0), ("Alpha", 0.9), (".", 1.0))
+@pytest.mark.parametrize(
+    ("tokens", "reply", "part", "places"),
+    [
+        pytest.param(SENTENCES, "Alpha is big. Beta too.", "Alpha is big.", slice(4), id="in the whole reply"),
+        pytest.param(BLANKS, "Alpha\t\nis\u00a0big", "Alpha is big", slice(1, 4), id="whose blanks were changed"),
+        pytest.param(THOUGHT, "Alpha.", "Alpha.", slice(3, 5), id="what was thought before does not count"),
+        pytest.param(SAO, "S\u00e3o", "S\u00e3o", slice(4), id="a letter of several tokens"),
+        pytest.param(SAO, "S\u00e3o", "\u00e3", slice(1, 3), id="that letter alone"),
+    ],
+)
+def test_those_of_a_part_are_found(tokens: Any, reply: str, part: str, places: slice):
+    found = token_probabilities(meta(*tokens), reply, part)
 
-    assert rounded(token_probabilities(tokens, "Alpha.", "Alpha.")) == [("Alpha", 0.9), (".", 1.0)]
-
-
-def test_a_letter_of_several_tokens_is_put_together():
-    tokens = meta(("S", 0.9), ("\\xc3", 0.5, [0xC3]), ("\\xa3", 0.6, [0xA3]), ("o", 0.7))
-
-    assert [likely for _, likely in rounded(token_probabilities(tokens, "S\u00e3o", "S\u00e3o"))] == [
-        0.9,
-        0.5,
-        0.6,
-        0.7,
-    ]
-    assert [likely for _, likely in rounded(token_probabilities(tokens, "S\u00e3o", "\u00e3"))] == [0.5, 0.6]
+    assert rounded(found) == [(token, likely) for token, likely, *_ in tokens[places]]
 
 
 @pytest.mark.parametrize("reply", ["Something else", ""])

@@ -15,6 +15,7 @@ from prefrag.components.retrievers.dense_retriever import DenseRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_fail, both_give
 
 ABSENT = {"type": "haystack_integrations.absent.Embedder", "init_parameters": {"model": "m"}}
 
@@ -60,11 +61,12 @@ def ids(output: dict[str, Any]) -> list[str]:
     return [document.id for document in output["documents"]]
 
 
-def test_the_query_is_embedded_and_the_nearest_documents_come_first():
+def test_the_query_is_embedded_and_the_nearest_documents_that_pass_the_filters_come_first():
     retriever = DenseRetriever(LetterEmbedder(), in_memory())
 
     assert ids(retriever.run("bbba")) == ["b", "a"]
     assert ids(retriever.run("aaab", top_k=1)) == ["a"]
+    assert ids(retriever.run("bbb", filters={"field": "id", "operator": "==", "value": "a"})) == ["a"]
 
 
 async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
@@ -75,17 +77,13 @@ async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
     assert len(LetterEmbedder.threads) == 1
 
 
-async def test_a_blank_query_finds_nothing_and_loads_nothing():
+async def test_an_embedder_that_is_not_installed_can_be_saved_and_a_blank_query_does_not_need_it():
     retriever = DenseRetriever(ABSENT, in_memory())
 
-    assert retriever.run("  ") == {"documents": []}
-    assert await retriever.run_async("") == {"documents": []}
-
-
-def test_filters_reach_the_retriever():
-    filters = {"field": "id", "operator": "==", "value": "a"}
-
-    assert ids(DenseRetriever(LetterEmbedder(), in_memory()).run("bbb", filters=filters)) == ["a"]
+    assert rebuilt(retriever).text_embedder == ABSENT
+    assert await both_give(retriever, "  ") == await both_give(retriever, "") == {"documents": []}
+    with pytest.raises(ImportError, match="make install EXTRAS=dense"):
+        retriever.warm_up()
 
 
 def test_the_model_is_loaded_once():
@@ -96,15 +94,6 @@ def test_the_model_is_loaded_once():
     retriever.run("b")
 
     assert LetterEmbedder.warmed == 1
-
-
-def test_an_embedder_that_is_not_installed_can_be_loaded_and_saved():
-    assert rebuilt(DenseRetriever(ABSENT, in_memory())).text_embedder == ABSENT
-
-
-def test_using_an_embedder_that_is_not_installed_states_what_to_install():
-    with pytest.raises(ImportError, match="make install EXTRAS=dense"):
-        DenseRetriever(ABSENT, in_memory()).warm_up()
 
 
 def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
@@ -124,7 +113,4 @@ async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_ca
     retriever = DenseRetriever(LetterEmbedder(), ElasticsearchEmbeddingRetriever(document_store=store))
     filters = {"field": "meta.title", "operator": "!=", "value": "Linz"}
 
-    with pytest.raises(FilterError, match="meta.title"):
-        retriever.run("a", filters=filters)
-    with pytest.raises(FilterError, match="meta.title"):
-        await retriever.run_async("a", filters=filters)
+    await both_fail(retriever, FilterError, "meta.title", "a", filters=filters)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_fail, both_give
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
 OLD = {"field": "meta.year", "operator": "<", "value": 1000}
@@ -83,6 +84,11 @@ def utf16(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
+def retriever_over(**answers: Any) -> tuple[ElasticsearchMultiMatchRetriever, RecordedClient, RecordedAsyncClient]:
+    client, async_client = RecordedClient(**answers), RecordedAsyncClient(**answers)
+    return ElasticsearchMultiMatchRetriever(store_with(client, async_client)), client, async_client
+
+
 def store_with(client: RecordedClient | None = None, async_client: RecordedClient | None = None):
     store = ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")
     store._client = client
@@ -113,27 +119,20 @@ def test_searches_title_and_content_summed():
     assert document.meta == {"title": "Linz", "year": 799}
 
 
-def test_top_k_is_a_setting():
-    client = RecordedClient()
-    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Danube", top_k=1)
+def test_a_query_is_sent_with_each_word_once_in_the_form_of_the_passages_and_with_its_top_k():
+    retriever, client, _ = retriever_over()
+    retriever.run(query="Who built (Vienna)? Vienna, who?\nU.S.A. - U.S.A", top_k=1)
+    retriever.run(query="Ko\u0308ln")
+    sent = [one["query"]["multi_match"]["query"] for one in client.searches]
+    assert sent == ["Who built (Vienna)? U.S.A. -", "K\u00f6ln"]
     assert client.searches[0]["size"] == 1
 
 
-def test_a_word_that_comes_twice_counts_once():
-    client = RecordedClient()
-    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Who built (Vienna)? Vienna, who?\nU.S.A. - U.S.A")
-    assert client.searches[0]["query"]["multi_match"]["query"] == "Who built (Vienna)? U.S.A. -"
-
-
-def test_a_query_is_sent_in_the_form_of_the_passages():
-    client = RecordedClient()
-    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Ko\u0308ln")
-    assert client.searches[0]["query"]["multi_match"]["query"] == "K\u00f6ln"
-
-
-def test_filters_of_the_run_come_on_top():
-    client = RecordedClient()
-    ElasticsearchMultiMatchRetriever(store_with(client), filters=AUSTRIAN).run(query="Danube", filters=OLD)
+async def test_filters_of_the_run_come_on_top_and_both_ways_send_the_same():
+    retriever, client, async_client = retriever_over()
+    retriever.filters = AUSTRIAN
+    await both_give(retriever, query="Danube", top_k=2, filters=OLD)
+    assert async_client.searches == client.searches
     query = client.searches[0]["query"]["bool"]
     assert query["filter"] == [
         {"bool": {"must": {"term": {"country": "at"}}}},
@@ -143,16 +142,12 @@ def test_filters_of_the_run_come_on_top():
 
 
 async def test_a_filter_on_a_field_that_no_passage_has_is_refused_and_the_fields_are_named():
-    client, async_client = RecordedClient(), RecordedAsyncClient()
-    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client))
+    retriever, client, async_client = retriever_over()
     misspelt = {"operator": "AND", "conditions": [OLD, {"field": "meta.file", "operator": "==", "value": "a.md"}]}
     message = (
         r"No document has the field 'meta.file'. The fields are: meta.country, meta.file_path, meta.title, meta.year"
     )
-    with pytest.raises(FilterError, match=message):
-        retriever.run(query="Danube", filters=misspelt)
-    with pytest.raises(FilterError, match=message):
-        await retriever.run_async(query="Danube", filters=misspelt)
+    await both_fail(retriever, FilterError, message, query="Danube", filters=misspelt)
     assert client.searches == async_client.searches == []
 
 
@@ -165,51 +160,40 @@ def test_the_server_is_asked_about_a_field_once():
     assert len(client.searches) == 3
 
 
-async def test_run_async_sends_the_same():
-    client, async_client = RecordedClient(), RecordedAsyncClient()
-    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client), filters=AUSTRIAN)
-    arguments = {"query": "Danube", "top_k": 2, "filters": OLD}
-    assert await retriever.run_async(**arguments) == retriever.run(**arguments)
-    assert async_client.searches == client.searches
-
-
 @pytest.mark.parametrize("query", ["", "  "])
 async def test_a_blank_query_calls_no_server(query):
-    client, async_client = RecordedClient(), RecordedAsyncClient()
-    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client))
-    assert retriever.run(query=query) == await retriever.run_async(query=query) == {"documents": []}
+    retriever, client, async_client = retriever_over()
+    assert await both_give(retriever, query=query) == {"documents": []}
     assert client.searches == async_client.searches == []
 
 
 @pytest.mark.parametrize(
-    ("failure", "advice"),
+    ("answer", "advice"),
     [
-        (ServerUnreachable("refused"), r"No Elasticsearch answers at http://search.example:9200.*Start it"),
-        (ConnectionTimeout("slow"), "request_timeout"),
-        (refusal(NotFoundError, 404), r"no index 'towns'.*prefrag index"),
-        (refusal(AuthenticationException, 401), "PREFRAG_ELASTICSEARCH_API_KEY"),
+        (
+            {"failure": ServerUnreachable("refused")},
+            r"No Elasticsearch answers at http://search.example:9200.*Start it",
+        ),
+        ({"failure": ConnectionTimeout("slow")}, "request_timeout"),
+        ({"failure": refusal(NotFoundError, 404)}, r"no index 'towns'.*prefrag index"),
+        ({"failure": refusal(AuthenticationException, 401)}, "PREFRAG_ELASTICSEARCH_API_KEY"),
+        ({"reply": {"timed_out": True, "hits": {"hits": []}}}, "only a part of index 'towns'"),
+        ({"reply": {"timed_out": False, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [HIT]}}}, "only a part"),
+        ({"reply": {"took": 1}}, "no result of a search"),
+        ({"reply": "<html>Sign in</html>"}, "no result of a search"),
+        ({"reply": []}, "no result of a search"),
     ],
 )
-async def test_failures_say_what_to_do(failure, advice):
-    retriever = ElasticsearchMultiMatchRetriever(store_with(RecordedClient(failure), RecordedAsyncClient(failure)))
-    with pytest.raises(DocumentStoreError, match=advice):
-        retriever.run(query="Danube")
-    with pytest.raises(DocumentStoreError, match=advice):
-        await retriever.run_async(query="Danube")
+async def test_failures_and_a_search_of_a_part_of_the_index_say_what_to_do(answer: dict[str, Any], advice: str):
+    await both_fail(retriever_over(**answer)[0], DocumentStoreError, advice, query="Danube")
 
 
 async def test_an_absent_server_is_reported_as_absent():
-    store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
-    retriever = ElasticsearchMultiMatchRetriever(store)
-    for ask in (
-        lambda: retriever.run(query="Danube"),
-        lambda: retriever.document_frequencies(["Danube"]),
-        lambda: retriever.analyze("Danube"),
-    ):
+    retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0))
+    await both_fail(retriever, DocumentStoreError, "No Elasticsearch answers", query="Danube")
+    for ask in (lambda: retriever.document_frequencies(["Danube"]), lambda: retriever.analyze("Danube")):
         with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
             ask()
-    with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
-        await retriever.run_async(query="Danube")
     await retriever.close_async()
     retriever.close()
 
@@ -227,10 +211,11 @@ class TestAnalysisOfManyTexts:
         ["linz"],
     )
 
-    def test_takes_one_request(self):
+    @pytest.mark.parametrize(("texts", "tokens", "requests"), [(TEXTS, TOKENS, 1), (("", " "), ([], []), 0)])
+    def test_takes_one_request_and_of_nothing_none(self, texts: Any, tokens: Any, requests: int):
         server = Analysis()
-        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
-        assert len(server.requests) == 1
+        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts) == list(tokens)
+        assert len(server.requests) == requests
 
     @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=6))
     def test_gives_what_each_text_gives_alone(self, texts: list[str]):
@@ -254,11 +239,6 @@ class TestAnalysisOfManyTexts:
         with pytest.raises(DocumentStoreError, match="refused"):
             retriever.analyze_many(["Linz", "on the Danube"])
 
-    def test_of_nothing_calls_no_server(self):
-        server = Analysis()
-        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(["", " "]) == [[], []]
-        assert server.requests == []
-
 
 @pytest.mark.parametrize("filters", [{"operator": "AND"}, "at", {"field": "meta.a", "value": 1}])
 def test_a_filter_that_makes_no_sense_is_named(filters):
@@ -271,9 +251,6 @@ def test_settings_that_make_no_sense_are_named():
         ElasticsearchMultiMatchRetriever(store_with(), top_k=0)
     with pytest.raises(ValueError, match="at least 1"):
         ElasticsearchMultiMatchRetriever(store_with()).run(query="Danube", top_k=0)
-
-
-def test_takes_only_its_own_store():
     with pytest.raises(ValueError, match="must be an ElasticsearchDocumentStore, not InMemoryDocumentStore"):
         ElasticsearchMultiMatchRetriever(InMemoryDocumentStore())
 
@@ -300,24 +277,3 @@ def test_serialises_without_the_key(monkeypatch):
     pipeline = Pipeline()
     pipeline.add_component("retriever", retriever)
     assert Pipeline.loads(pipeline.dumps()).get_component("retriever").to_dict() == data
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        ({"timed_out": True, "hits": {"hits": []}}, "only a part of index 'towns'"),
-        ({"timed_out": False, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [HIT]}}, "only a part"),
-        ({"took": 1}, "no result of a search"),
-        ("<html>Sign in</html>", "no result of a search"),
-        ([], "no result of a search"),
-    ],
-)
-async def test_a_search_of_a_part_of_the_index_is_a_failure_and_no_reason_to_search_elsewhere(reply: Any, message: str):
-    retriever = ElasticsearchMultiMatchRetriever(
-        store_with(RecordedClient(reply=reply), RecordedAsyncClient(reply=reply))
-    )
-
-    with pytest.raises(DocumentStoreError, match=message):
-        retriever.run("Linz")
-    with pytest.raises(DocumentStoreError, match=message):
-        await retriever.run_async("Linz")

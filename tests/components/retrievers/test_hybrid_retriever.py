@@ -12,6 +12,7 @@ from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import search_step, state
+from tests.components.two_ways import both_fail
 from tests.fakes import ScriptedRetriever
 
 FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
@@ -87,8 +88,15 @@ async def test_what_several_rank_high_comes_first():
     assert ratio == pytest.approx((1 / 62 + 1 / 61) / (1 / 61))
 
 
-async def test_weights_decide_between_retrievers():
+async def test_weights_decide_and_a_retriever_that_takes_only_a_query_is_called_with_no_more():
     assert ids(await both(HybridRetriever([Ranked("a"), Ranked("b")], weights=[1, 3]), query="x")) == "ba"
+    assert ids(await both(HybridRetriever([QueryOnly(), Ranked("a")]), query="x", top_k=3)) == "qa"
+
+
+async def test_the_retrievers_are_called_at_the_same_time():
+    barrier = threading.Barrier(2)
+
+    assert ids(await both(HybridRetriever([Meeting(barrier), Meeting(barrier)]), query="x")) == "m"
 
 
 async def test_each_is_called_for_candidates_and_the_fused_list_is_cut():
@@ -99,33 +107,20 @@ async def test_each_is_called_for_candidates_and_the_fused_list_is_cut():
     assert retrievers[0].calls == retrievers[1].calls == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
 
 
-async def test_a_retriever_that_takes_only_a_query_is_called_with_no_more():
-    assert ids(await both(HybridRetriever([QueryOnly(), Ranked("a")]), query="x", top_k=3)) == "qa"
-
-
-async def test_the_retrievers_are_called_at_the_same_time():
-    barrier = threading.Barrier(2)
-
-    assert ids(await both(HybridRetriever([Meeting(barrier), Meeting(barrier)]), query="x")) == "m"
-
-
-async def test_one_that_fails_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.WARNING):
-        output = await both(HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))]), query="x")
-
-    assert ids(output) == "ab"
-    assert output["errors"] == ["Ranked: gone"]
-    assert "gone" in caplog.text
-
-
-async def test_the_lookups_are_those_of_all_retrievers_the_failed_one_included():
+async def test_one_that_fails_is_left_out_with_a_warning_and_counts_among_the_lookups(
+    caplog: pytest.LogCaptureFixture,
+):
     class Counting(Ranked):
         def run(self, *arguments: Any, **named: Any) -> dict[str, Any]:
             return {**super().run(*arguments, **named), "lookups": 3}
 
-    retriever = HybridRetriever([Counting("a"), Ranked("b"), Ranked("", ConnectionError("gone"))])
+    with caplog.at_level(logging.WARNING):
+        retriever = HybridRetriever([Counting("a"), Ranked("b"), Ranked("", ConnectionError("gone"))])
+        output = await both(retriever, query="x")
 
-    assert (await both(retriever, query="x"))["lookups"] == 5
+    assert (ids(output), output["lookups"]) == ("ab", 5)
+    assert output["errors"] == ["Ranked: gone"]
+    assert "gone" in caplog.text
 
 
 async def test_one_that_does_not_reply_in_time_is_left_out():
@@ -150,31 +145,23 @@ async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
         assert search.error == "Ranked: gone"
 
 
-async def test_when_all_fail_it_fails_with_all_reasons():
-    retriever = HybridRetriever([Ranked("", ValueError("one")), Ranked("", ValueError("two"))])
+async def test_when_all_fail_or_a_filter_cannot_be_applied_it_fails_with_the_reasons():
+    failed = HybridRetriever([Ranked("", ValueError("one")), Ranked("", ValueError("two"))])
+    unfiltered = HybridRetriever([Ranked("a"), Ranked("", FilterError("no such field"))])
 
-    with pytest.raises(RuntimeError, match="Ranked: one; Ranked: two"):
-        retriever.run("x")
-    with pytest.raises(RuntimeError, match="Ranked: one; Ranked: two"):
-        await retriever.run_async("x")
-
-
-async def test_a_filter_that_cannot_be_applied_is_reported_and_ends_the_search():
-    retriever = HybridRetriever([Ranked("a"), Ranked("", FilterError("no such field"))])
-
-    with pytest.raises(FilterError, match="no such field"):
-        retriever.run("x", filters=FILTERS)
-    with pytest.raises(FilterError, match="no such field"):
-        await retriever.run_async("x", filters=FILTERS)
+    await both_fail(failed, RuntimeError, "Ranked: one; Ranked: two", "x")
+    await both_fail(unfiltered, FilterError, "no such field", "x", filters=FILTERS)
 
 
-def test_saved_and_loaded():
+def test_saved_and_loaded_and_a_top_k_under_one_is_refused():
     parts = [ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({"b": "B"}, "two")]
     retriever = HybridRetriever(parts, top_k=3, candidates=7, weights=[1, 2], timeout=2.5)
     data = retriever.to_dict()
 
     assert HybridRetriever.from_dict(data).to_dict() == data
     assert data["init_parameters"]["weights"] == [1, 2]
+    with pytest.raises(ValueError, match="top_k"):
+        retriever.run("x", top_k=0)
 
 
 @pytest.mark.parametrize(
@@ -194,15 +181,8 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], messa
         HybridRetriever(**{"retrievers": [Ranked("a"), Ranked("b")], **settings})
 
 
-def test_a_top_k_under_one_is_refused():
-    with pytest.raises(ValueError, match="top_k"):
-        HybridRetriever([Ranked("a"), Ranked("b")]).run("x", top_k=0)
-
-
 def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):
     from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
-
-    from prefrag.components.sources.retrieval_source import RetrievalSource
 
     monkeypatch.setenv("PREFRAG_WEB", "off")
     mixed = RetrievalSource("local", HybridRetriever([ScriptedRetriever({"alpha": "A."}, "bm25"), DDGSWebSearch()]))

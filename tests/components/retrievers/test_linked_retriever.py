@@ -23,6 +23,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import document, observed_step, search_step, state
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_fail
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 
@@ -126,19 +127,18 @@ class TestInit:
         with pytest.raises(ValueError, match=message):
             LinkedRetriever(**{"retriever": Words(""), "links": Mentions(), "engine": Engine(), **changes})
 
-    def test_the_default_trees_weigh_words_as_the_store_of_the_retriever_does(self, tmp_path: Path):
+    def test_the_default_trees_weigh_words_as_the_store_does_and_over_elasticsearch_ask_its_retriever(
+        self, tmp_path: Path
+    ):
         store = TantivyDocumentStore(path=str(tmp_path))
+        server = ElasticsearchDocumentStore(hosts="http://localhost:1", index="none")
+        words = ElasticsearchMultiMatchRetriever(server)
         retriever = LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store))
 
         assert isinstance(retriever.engine, TreePairScorer)
         assert retriever.engine.term_statistics is store
         assert retriever.document_store is store
-
-    def test_over_elasticsearch_they_ask_its_retriever(self):
-        store = ElasticsearchDocumentStore(hosts="http://localhost:1", index="none")
-        words = ElasticsearchMultiMatchRetriever(store)
-
-        assert LinkedRetriever(words, TitleMentionRetriever(store)).engine.term_statistics is words
+        assert LinkedRetriever(words, TitleMentionRetriever(server)).engine.term_statistics is words
 
 
 class TestSerialisation:
@@ -170,19 +170,21 @@ class TestCandidates:
 
         assert sorted(found(output)) == sorted("abmxyz")
 
-    async def test_only_the_best_new_and_the_latest_observed_lead_on(self):
-        retriever = linked("oabc", first_stage_depth=2, observed_depth=2)
+    @pytest.mark.parametrize(
+        ("words", "depths", "observed", "leading"),
+        [
+            ("oabc", {"first_stage_depth": 2, "observed_depth": 2}, "npo", ["p", "o", "a"]),
+            ("oa", {"observed_depth": 0}, "o", ["a"]),
+        ],
+    )
+    async def test_only_the_best_new_and_the_latest_observed_lead_on_and_none_of_these_at_depth_0(
+        self, words: str, depths: dict[str, int], observed: str, leading: list[str]
+    ):
+        retriever = linked(words, **depths)
 
-        await both(retriever, "q", observed=letters("npo"))
+        await both(retriever, "q", observed=letters(observed))
 
-        assert retriever.links.calls[1]["from"] == ["p", "o", "a"]
-
-    async def test_nothing_observed_leads_on_at_depth_0(self):
-        retriever = linked("oa", observed_depth=0)
-
-        await both(retriever, "q", observed=letters("o"))
-
-        assert retriever.links.calls[1]["from"] == ["a"]
+        assert retriever.links.calls[1]["from"] == leading
 
     async def test_depths_and_filters_reach_the_parts(self):
         retriever = linked(candidates=12, first_stage_depth=3, link_depth=7)
@@ -194,38 +196,28 @@ class TestCandidates:
         assert retriever.retriever.calls[2]["top_k"] == 12
         assert [(one["top_k"], one["filters"]) for one in retriever.links.calls[:2]] == [(3, YEAR), (7, YEAR)]
 
-    async def test_what_was_observed_elsewhere_is_not_given_as_found_here(self):
+    async def test_what_was_observed_elsewhere_is_not_given_and_nothing_found_is_an_empty_list(self):
         assert "o" not in found(await both(linked("ab"), "q", observed=letters("o")))
-
-    async def test_nothing_found_is_an_empty_list(self):
         assert (await both(linked(""), "q"))["documents"] == []
 
 
 class TestOrder:
-    async def test_without_likely_pairs_it_is_that_of_the_words(self):
+    async def test_without_likely_pairs_or_with_a_large_rank_weight_it_is_that_of_the_words(self):
+        heavy = linked("abc", Engine(bx=1.0, bc=1.0), {"b": "x"}, rank_weight=100.0)
+
         assert found(await both(linked("abc", links={"a": "x"}), "q")) == "abcx"
+        assert found(await both(heavy, "q")) == "abcx"
 
-    async def test_a_document_that_belongs_to_an_observed_one_comes_to_the_front(self):
-        retriever = linked("abc", Engine(ox=0.9, oc=0.8), {"o": "x"}, rank_weight=0.6)
+    async def test_documents_that_belong_to_an_observed_one_or_together_come_to_the_front(self):
+        belongs = linked("abc", Engine(ox=0.9, oc=0.8), {"o": "x"}, rank_weight=0.6)
+        together = linked("abcd", Engine(cx=0.9), {"c": "x"}, rank_weight=0.1)
 
-        assert found(await both(retriever, "q", observed=letters("o"))) == "cxab"
-
-    async def test_so_do_two_new_ones_that_belong_together(self):
-        retriever = linked("abcd", Engine(cx=0.9), {"c": "x"}, rank_weight=0.1)
-
-        assert found(await both(retriever, "q")) == "cxabd"
-
-    async def test_a_large_rank_weight_keeps_the_order_of_the_words(self):
-        retriever = linked("abc", Engine(bx=1.0, bc=1.0), {"b": "x"}, rank_weight=100.0)
-
-        assert found(await both(retriever, "q")) == "abcx"
+        assert found(await both(belongs, "q", observed=letters("o"))) == "cxab"
+        assert found(await both(together, "q")) == "cxabd"
 
     async def test_what_was_observed_keeps_its_rank_until_the_source_puts_it_last(self):
-        retriever = linked("oab", Engine(oa=0.9))
+        assert found(await both(linked("oab", Engine(oa=0.9)), "q", observed=letters("o"))) == "oab"
 
-        assert found(await both(retriever, "q", observed=letters("o"))) == "oab"
-
-    async def test_behind_a_ranker_that_boosts_its_title_a_source_puts_it_last(self):
         source = RetrievalSource(
             "local", linked("oab"), ranker=TitleMatchRanker(), retry_policy=RetryPolicy(retries=0), observed_last=True
         )
@@ -233,19 +225,13 @@ class TestOrder:
 
         assert [one.id for one in reached.step.searches[-1].documents] == ["a", "b", "o"]
 
-    async def test_pairs_are_scored_for_the_question_and_only_for_the_best_by_words(self):
-        engine = Engine()
+    async def test_pairs_of_the_best_by_words_are_scored_for_the_question_or_else_for_the_query(self):
+        retriever = linked("abcd", Engine(), candidates=2, first_stage_depth=1)
 
-        await both(linked("abcd", engine, candidates=2, first_stage_depth=1), "q", question="Why?")
+        await both(retriever, "q", question="Why?")
+        await both(retriever, "q")
 
-        assert engine.calls[0] == ("Why?", ["ab"])
-
-    async def test_the_query_is_the_question_where_there_is_no_other(self):
-        engine = Engine()
-
-        await both(linked("ab", engine), "q")
-
-        assert engine.calls[0][0] == "q"
+        assert retriever.engine.calls[::2] == [("Why?", ["ab"]), ("q", ["ab"])]
 
     async def test_no_more_than_wanted_are_given(self):
         assert found(await both(linked("abc"), "q", top_k=2)) == "ab"
@@ -271,23 +257,17 @@ class TestLookups:
         # The words, the titles in the query, those in a, b and the observed o.
         assert (await both(retriever, "q", observed=letters("o")))["lookups"] == 1 + 1 + 3
 
-    async def test_of_links_that_fail_are_one(self):
-        assert (await both(linked("ab", links={"q": "!"}), "q"))["lookups"] == 2
-
 
 class TestFailures:
     async def test_links_that_fail_are_reported_and_the_words_stay(self, caplog: pytest.LogCaptureFixture):
         output = await both(linked("ab", links={"q": "!"}), "q")
 
-        assert found(output) == "ab"
+        assert (found(output), output["lookups"]) == ("ab", 2)
         assert output["errors"] == ["Mentions: index the files again"]
         assert "goes on without its links. Mentions: index the files again" in caplog.text
 
-    async def test_so_they_are_when_only_the_second_look_up_fails(self):
-        output = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
-
-        assert found(output) == "abm"
-        assert output["errors"] == ["Mentions: index the files again"]
+        second = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
+        assert (found(second), second["errors"]) == ("abm", output["errors"])
 
     async def test_links_that_give_no_documents_have_failed(self):
         class Empty(Mentions):
@@ -304,12 +284,7 @@ class TestFailures:
             def run(self, **call: Any) -> dict[str, Any]:
                 raise FilterError("no such field")
 
-        retriever = LinkedRetriever(Words("a"), Unfiltered(), Engine())
-
-        with pytest.raises(FilterError):
-            retriever.run("q")
-        with pytest.raises(FilterError):
-            await retriever.run_async("q")
+        await both_fail(LinkedRetriever(Words("a"), Unfiltered(), Engine()), FilterError, "no such field", "q")
 
     def test_the_state_reports_that_the_links_were_missing(self):
         source = RetrievalSource("local", linked("ab", links={"q": "!"}), retry_policy=RetryPolicy(retries=0))
@@ -319,18 +294,17 @@ class TestFailures:
         assert [one.id for one in search.documents] == ["a", "b"]
         assert search.error == "Mentions: index the files again"
 
-    def test_an_index_without_titles_is_reported_at_warm_up_and_survived(self, caplog: pytest.LogCaptureFixture):
+    def test_at_warm_up_an_index_without_titles_is_reported_and_survived_and_none_is_an_error(
+        self, caplog: pytest.LogCaptureFixture
+    ):
         class WithoutTitles(Mentions):
             def warm_up(self) -> None:
                 raise DocumentStoreError("index the files again")
 
         LinkedRetriever(Words("a"), WithoutTitles(), Engine()).warm_up()
-
         assert "index the files again" in caplog.text
 
-    def test_an_index_that_does_not_exist_is_reported_at_warm_up(self, tmp_path: Path):
         store = TantivyDocumentStore(index="absent")
-
         with pytest.raises(FileNotFoundError):
             LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store), Engine()).warm_up()
 

@@ -8,6 +8,7 @@ from haystack.errors import FilterError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_give
 from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
@@ -37,10 +38,11 @@ def test_finds_documents_best_first(store):
     assert [d.score for d in documents] == sorted((d.score for d in documents), reverse=True)
 
 
-def test_top_k_of_the_run_goes_before_that_of_the_retriever(store):
+async def test_top_k_of_the_run_goes_before_that_of_the_retriever_and_an_empty_query_finds_nothing(store):
     retriever = TantivyBM25Retriever(store, top_k=2)
-    assert len(retriever.run(query="danube")["documents"]) == 2
-    assert len(retriever.run(query="danube", top_k=1)["documents"]) == 1
+    assert len((await both_give(retriever, query="danube"))["documents"]) == 2
+    assert len((await both_give(retriever, query="danube", top_k=1, filters=OLD))["documents"]) == 1
+    assert retriever.run(query="")["documents"] == []
 
 
 @pytest.mark.parametrize(
@@ -62,35 +64,22 @@ def test_filters_of_the_run_come_on_top(store, own, of_the_run, expected):
     assert retriever.filters == own
 
 
-def test_an_empty_query_finds_nothing(store):
-    assert TantivyBM25Retriever(store).run(query="")["documents"] == []
-
-
 @pytest.mark.parametrize("top_k", [0, -1])
-def test_top_k_must_be_positive(store, top_k):
+def test_settings_and_filters_that_make_no_sense_and_other_stores_are_refused(store, top_k):
     with pytest.raises(ValueError, match="at least 1"):
         TantivyBM25Retriever(store, top_k=top_k)
     with pytest.raises(ValueError, match="at least 1"):
         TantivyBM25Retriever(store).run(query="danube", top_k=top_k)
-
-
-def test_a_filter_that_makes_no_sense_is_named(store):
     with pytest.raises(FilterError, match="lacks"):
         TantivyBM25Retriever(store).run(query="danube", filters={"country": "at"})
-
-
-def test_takes_only_its_own_store():
     with pytest.raises(ValueError, match="must be a TantivyDocumentStore, not InMemoryDocumentStore"):
         TantivyBM25Retriever(InMemoryDocumentStore())
 
 
-def test_serialises(store):
-    loaded = rebuilt(TantivyBM25Retriever(store, top_k=3, filters=AUSTRIAN))
-    assert found(loaded.run(query="danube")) == {"vienna", "linz"}
-
-
-def test_loads_within_a_pipeline(store):
+def test_loads_alone_and_within_a_pipeline(store):
+    retriever = TantivyBM25Retriever(store, top_k=3, filters=AUSTRIAN)
+    assert found(rebuilt(retriever).run(query="danube")) == {"vienna", "linz"}
     pipeline = Pipeline()
-    pipeline.add_component("retriever", TantivyBM25Retriever(store, top_k=2))
+    pipeline.add_component("retriever", retriever)
     loaded = Pipeline.loads(pipeline.dumps())
-    assert len(loaded.run({"retriever": {"query": "danube"}})["retriever"]["documents"]) == 2
+    assert found(loaded.run({"retriever": {"query": "danube"}})["retriever"]) == {"vienna", "linz"}

@@ -14,6 +14,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_fail, both_give
 from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
@@ -45,24 +46,26 @@ def ids(result: dict[str, list[Document]]) -> list[str]:
     return [document.id for document in result["documents"]]
 
 
-def test_finds_the_passages_whose_titles_a_query_mentions(store):
-    found = TitleMentionRetriever(store).run(query="How large is Upper Austria's steel town?")
-    assert ids(found) == ["upper"]
+ROMAN = passage("roman", "Roman roads", "Lentia, as Linz was called in Roman times.")
 
 
-def test_finds_those_that_given_passages_mention_but_for_their_own_titles(store):
-    found = TitleMentionRetriever(store, per_title=1).run(query="A bridge to a steel town", documents=[BRIDGE])
-    assert ids(found) == ["linz", "upper"]
+@pytest.mark.parametrize(
+    ("per_title", "query", "documents", "expected"),
+    [
+        pytest.param(3, "How large is Upper Austria's steel town?", [], ["upper"], id="those that a query mentions"),
+        pytest.param(1, "A bridge to a steel town", [BRIDGE], ["linz", "upper"], id="but for their own titles"),
+        pytest.param(1, "", [ROMAN], ["linz-history"], id="ranked by the text that mentions them"),
+    ],
+)
+def test_finds_the_passages_whose_titles_are_mentioned(store, per_title, query, documents, expected):
+    assert ids(TitleMentionRetriever(store, per_title=per_title).run(query=query, documents=documents)) == expected
 
 
-def test_passages_that_were_given_are_not_returned_and_take_no_place(store):
+def test_passages_that_were_given_are_not_returned_but_for_those_of_another_source_with_the_same_id(store):
     [linz] = store.documents_by_id(["linz"])
+    other = passage("linz", "Bridges", "The longest one is in Linz.")
     found = TitleMentionRetriever(store, per_title=2).run(query="The steel works of Linz", documents=[linz])
     assert set(ids(found)) == {"linz-history", "linz-rhine"}
-
-
-def test_a_passage_of_another_source_with_the_same_id_hides_none(store):
-    other = passage("linz", "Bridges", "The longest one is in Linz.")
     assert "linz" in ids(TitleMentionRetriever(store).run(documents=[other]))
 
 
@@ -75,14 +78,10 @@ def test_gives_the_best_of_every_title_before_the_second_ones(store):
     ]
 
 
-def test_without_a_query_the_text_that_mentions_a_title_ranks_its_passages(store):
-    text = passage("roman", "Roman roads", "Lentia, as Linz was called in Roman times.")
-    assert ids(TitleMentionRetriever(store, per_title=1).run(documents=[text])) == ["linz-history"]
-
-
-def test_top_k_is_a_setting_of_component_and_run(store):
-    assert len(ids(TitleMentionRetriever(store, top_k=2).run(query="Linz, Austria"))) == 2
-    assert len(ids(TitleMentionRetriever(store, top_k=2).run(query="Linz, Austria", top_k=3))) == 3
+async def test_top_k_is_a_setting_of_component_and_run_on_both_ways(store):
+    for top_k, number in ((None, 2), (3, 3)):
+        found = await both_give(TitleMentionRetriever(store, top_k=2), query="Linz, Austria", top_k=top_k)
+        assert len(ids(found)) == number
 
 
 def test_filters_of_the_run_come_on_top(store):
@@ -92,22 +91,12 @@ def test_filters_of_the_run_come_on_top(store):
     assert set(ids(TitleMentionRetriever(store, filters=AUSTRIAN).run(query="Linz"))) == {"linz", "linz-history"}
 
 
-def test_finds_nothing_without_a_mention(store):
+async def test_finds_nothing_without_a_mention_and_counts_a_look_up_for_each_text(store):
     retriever = TitleMentionRetriever(store)
     assert retriever.run() == retriever.run(documents=[]) == {"documents": [], "lookups": 0}
     assert retriever.run(query="a town") == {"documents": [], "lookups": 1}
     assert retriever.run(documents=[Document(content=None), Document(content="A town.")])["documents"] == []
-
-
-def test_counts_a_look_up_for_each_text_however_many_titles_it_mentions(store):
-    assert TitleMentionRetriever(store).run(query="Which town?", documents=[BRIDGE, BRIDGE])["lookups"] == 3
-
-
-async def test_run_async_gives_the_same(store):
-    retriever = TitleMentionRetriever(store, filters=AUSTRIAN)
-    arguments = {"query": "Which town?", "documents": [BRIDGE], "top_k": 2}
-    assert await retriever.run_async(**arguments) == retriever.run(**arguments)
-    assert len((await retriever.run_async(**arguments))["documents"]) == 2
+    assert (await both_give(retriever, query="Which town?", documents=[BRIDGE, BRIDGE]))["lookups"] == 3
 
 
 def test_stands_behind_another_retriever_in_a_pipeline(store):
@@ -130,19 +119,13 @@ def test_serialises_with_either_store(store):
 
 
 @pytest.mark.parametrize("settings", [{"top_k": 0}, {"per_title": 0}])
-def test_settings_that_make_no_sense_are_named(store, settings):
+def test_settings_and_filters_that_make_no_sense_and_other_stores_are_refused(store, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TitleMentionRetriever(store, **settings)
     with pytest.raises(ValueError, match="top_k"):
         TitleMentionRetriever(store).run(query="Linz", top_k=0)
-
-
-def test_a_filter_that_makes_no_sense_is_named(store):
     with pytest.raises(FilterError, match="lacks"):
         TitleMentionRetriever(store).run(query="Linz", filters={"country": "at"})
-
-
-def test_takes_only_stores_that_look_up_titles():
     with pytest.raises(ValueError, match="other stores cannot look up titles"):
         TitleMentionRetriever(InMemoryDocumentStore())
 
@@ -156,10 +139,7 @@ def test_an_index_of_another_format_is_reported_before_the_first_question(store)
 
 async def test_an_absent_server_is_reported_as_absent():
     retriever = TitleMentionRetriever(ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0))
-    with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
-        retriever.run(query="Linz")
-    with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
-        await retriever.run_async(query="Linz")
+    await both_fail(retriever, DocumentStoreError, "No Elasticsearch answers", query="Linz")
     retriever.document_store.close()
     await retriever.document_store.close_async()
 
