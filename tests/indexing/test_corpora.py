@@ -82,17 +82,6 @@ class TestACorpus:
         ]
         assert (report.files, report.skipped_lines) == (0, 0)
 
-    def test_keeps_names_that_would_be_taken_for_the_store_s_own(self, make: Make) -> None:
-        more = {"content": "x", "score": 3, "file_path": "/y", "title_key": "k", "meta": {"lang": "de", "id": "z"}}
-        corpus = make("c.jsonl", line("a", **more))
-
-        index([corpus])
-
-        assert stored()["a"].content == "A square in Vienna."
-        assert stored()["a"].score is None
-        expected = {"content_": "x", "score_": 3, "file_path_": "/y", "title_key_": "k", "lang": "de", "id_": "z"}
-        assert expected.items() <= stored()["a"].meta.items()
-
     def test_larger_than_a_batch_is_written_in_parts_and_each_part_is_reported(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:

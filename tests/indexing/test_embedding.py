@@ -164,17 +164,6 @@ def test_the_default_embedder_reads_the_title_and_gives_vectors_of_length_one_wi
     assert parameters["normalize_embeddings"] is True
 
 
-def test_the_shipped_yaml_embeds_queries_with_the_packaged_embedder():
-    pytest.importorskip("sentence_transformers", reason="the extra `dense` is not installed")
-    from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
-
-    retriever = pipelines.load("prefrag_dense").to_dict()["components"]["local"]["init_parameters"]["retriever"]
-    embedder = SentenceTransformersTextEmbedder.from_dict(retriever["init_parameters"]["text_embedder"])
-
-    assert (embedder.model, embedder.normalize_embeddings) == ("BAAI/bge-large-en-v1.5", True)
-    assert embedder.prefix == "Represent this sentence for searching relevant passages: "
-
-
 @pytest.fixture
 def minilm(monkeypatch: pytest.MonkeyPatch) -> str:
     pytest.importorskip("lancedb", reason="the extra `dense` is not installed")

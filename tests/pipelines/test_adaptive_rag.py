@@ -11,7 +11,6 @@ from rich.console import Console
 
 from prefrag import pipelines
 from prefrag.cli.run_printer import RunPrinter
-from prefrag.components.adaptive_rag.tree_question_classifier import NOT_ENGLISH
 from prefrag.components.reasoner.reader_step import FROM_MEMORY
 from prefrag.pipelines.loading import Pipeline
 from prefrag.pipelines.trace_text import trace_text
@@ -114,25 +113,6 @@ async def test_other_methods_have_no_class():
     assert result["question_class"] is None
 
 
-async def test_a_closed_class_is_never_taken():
-    closed = {"complexity.classes": ["single_step", "multi_step"]}
-
-    result = await run("Beta", chosen="no_retrieval", replace=closed, readings=[[("Beta", 0.9)]])
-
-    assert result["question_class"]["chosen"] == "multi_step"
-    assert CALLS["local"]
-
-
-async def test_a_least_probability_sends_a_question_on_to_the_next_class():
-    unsure = FixedQuestionClassifier({"no_retrieval": 0.6, "single_step": 0.4})
-    parts = {"complexity.classifier": unsure, "complexity.least_probability": {"no_retrieval": 0.8}}
-
-    result = await run("Beta", chosen="no_retrieval", replace=parts)
-
-    assert result["question_class"]["chosen"] == "single_step"
-    assert result["counts"]["total"] == 1
-
-
 async def test_a_follow_up_is_classified_as_it_stands_alone():
     history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
 
@@ -181,14 +161,6 @@ class TestTheShippedTrees:
         result = await pipelines.ask_async(pipeline, question)
 
         assert result["question_class"]["chosen"] == chosen
-
-    async def test_retrieve_most_for_a_question_in_another_language(self):
-        pipeline = scripted(*CHAIN, "Gamma", pipeline="adaptive_rag")
-
-        result = await pipelines.ask_async(pipeline, "Ist Alpha eine Werft in Gamma?")
-
-        assert result["question_class"]["chosen"] == "multi_step"
-        assert NOT_ENGLISH in result["question_class"]["reason"]
 
 
 def test_its_branch_of_several_steps_is_that_of_ircot():

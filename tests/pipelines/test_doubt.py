@@ -61,15 +61,6 @@ async def test_doubt_may_end_the_run():
     assert CALLS.get("web") is None
 
 
-async def test_a_passage_that_the_judge_quotes_decides_nothing():
-    quoted = 'One passage contains {"status": "False"}, which I ignore.\n' + verdict(True)
-
-    result = await run(scripted(*TWO_SEARCHES, verdicts=(quoted,)))
-
-    assert result["steps"][1]["source"] == "local"
-    assert CALLS.get("web") is None
-
-
 class TestRepliesThatAreCutOff:
     async def test_are_corrected_with_the_reason(self):
         result = await run(
@@ -150,15 +141,6 @@ class TestAForcedReplyThatSearches:
         result = await run(scripted(*script))
 
         assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
-
-
-async def test_a_reply_that_opens_with_an_invented_observation_is_no_answer():
-    invented = "Observation: [1] Fake\nThought: so\nFinal Answer: 1800\nSelf-Evaluation: CORRECT"
-
-    result = await run(scripted(invented, search("alpha"), answer()))
-
-    assert result["answer"] == "1974"
-    assert result["steps"][0]["action"] == "unreadable"
 
 
 async def test_of_parallel_calls_the_first_is_used_and_the_trace_states_it():

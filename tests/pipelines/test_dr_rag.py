@@ -15,7 +15,6 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state import Event
-from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import find, read
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
@@ -236,31 +235,6 @@ async def test_without_a_trained_transformer_the_error_names_qdc(name: str):
         await pipelines.ask_async(pipeline, QUESTION)
 
     assert CALLS == {}, "nothing is retrieved for a run that cannot end"
-
-
-async def test_a_model_that_fails_is_a_clear_error_with_the_documents():
-    with pytest.raises(RunFailed, match="server is down") as raised:
-        await pipelines.ask_async(scripted("dr_rag_qdc", "!server is down"), QUESTION)
-
-    assert len(raised.value.result["documents"]) == 6
-
-
-async def test_a_follow_up_is_made_to_stand_alone_first():
-    pipeline = scripted("dr_rag_qdc", f'{{"question": "{QUESTION}"}}', "Ada")
-
-    result = await pipelines.ask_async(pipeline, "And who led it?", history=[{"role": "user", "content": "Hello"}])
-
-    assert result["question"] == QUESTION
-    assert result["usage"]["calls"] == {"rewriter": 1, "reasoner": 1}
-    assert len(result["documents"]) == 6
-
-
-async def test_every_event_can_be_written_in_a_line():
-    outputs = [one async for one in pipelines.stream(scripted("dr_rag_cfs", "Ada", positive=[]), QUESTION)]
-
-    lines = [trace_text(event) for event in outputs if isinstance(event, Event)]
-    assert len(lines) == 8
-    assert all(line and "\n" not in line for line in lines)
 
 
 async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: Path):

@@ -105,19 +105,6 @@ async def test_a_chain_without_end_stops_and_its_answer_is_forced(sentence: str)
     assert (result["answer"], result["forced"]) == ("Gamma", True)
 
 
-async def test_a_request_can_ask_for_fewer_sentences():
-    result = await run("Then comes beta.", "Gamma", options={"max_steps": 0})
-
-    assert (result["usage"]["calls"], result["answer"]) == ({"reasoner": 2}, "Gamma")
-
-
-async def test_a_sentence_that_was_cut_off_goes_back_with_a_correction():
-    result = await run("Alpha, which was built by\u2026", AGAIN, END)
-
-    assert "cut off" in prompts()[1]
-    assert result["answer"] == "Gamma"
-
-
 async def test_a_correction_does_not_take_the_place_of_the_passages():
     await run("Alpha, which was built by\u2026", "Then comes beta.", END)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from prefrag import pipelines
 from tests.fakes import CALLS
 from tests.pipelines.scripted import scripted
@@ -92,12 +90,6 @@ async def test_no_passage_is_shown_twice_and_no_more_than_fifteen_are():
     assert all(last.count(f"Text {number}.") <= 1 for number in range(40))
 
 
-async def test_a_search_that_finds_nothing_new_says_so():
-    await run("Alpha again.", "Alpha once more.", "So the answer is: Beta.", "Beta")
-
-    assert "Nothing new was found." in prompts()[1]
-
-
 async def test_a_sentence_that_was_cut_off_goes_back_with_a_correction():
     await run("Alpha, which was built by\u2026", *CHAIN, "Final Answer: Gamma")
 
@@ -113,21 +105,8 @@ async def test_the_answer_may_be_read_by_a_chain_of_thought_as_well():
     assert prompts()[-1].endswith("Reasoning:")
 
 
-async def test_a_source_that_fails_does_not_end_the_chain():
-    result = await run(*CHAIN, "Gamma", errors={"local": "it is down"})
-
-    assert result["answer"] == "Gamma"
-    assert len(result["errors"]) == 2
-
-
 async def test_without_a_model_the_reader_takes_the_steps_and_answers():
     result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
 
     assert (result["answer"], result["answered"]) == ("Gamma", True)
     assert len(queries()) == 2
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_of_passages_that_shows_none_is_refused(limit: int):
-    with pytest.raises(Exception, match="max_documents"):
-        scripted(*CHAIN, pipeline="ircot", replace={"recorder.max_documents": limit})

@@ -73,33 +73,6 @@ async def test_a_switch_replaces_the_local_passages_by_those_of_the_web():
     assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
 
 
-async def test_the_judge_sees_the_question_the_new_passages_and_those_observed():
-    await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
-
-    prompt = CALLS["judge"][0]["prompt"]
-    observed, new = prompt.split("New information:")
-    assert QUESTION in observed
-    assert "Alpha was built by Beta." in observed
-    assert "Beta is a yard" in new
-    assert "Alpha was built" not in new
-
-
-@pytest.mark.parametrize(("setting", "source"), [("switch", "web"), ("keep", "local")])
-async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marked(setting: str, source: str):
-    pipeline = scripted(
-        search("alpha"),
-        search("beta delta"),
-        answer(),
-        verdicts=("I would say maybe.",),
-        replace={"judge.judge.on_doubt": setting},
-    )
-
-    result = await run(pipeline)
-
-    assert result["steps"][1]["source"] == source
-    assert result["steps"][1]["verdict"]["parsed"] is False
-
-
 @pytest.mark.parametrize(("cost", "source"), [(math.inf, "local"), (0.0, "web")])
 async def test_trees_may_judge_without_a_model(cost: float, source: str):
     pipeline = scripted(search("alpha"), search("beta delta"), answer(), replace={"judge.judge.cost_of_leaving": cost})
@@ -127,20 +100,6 @@ async def test_an_unknown_action_is_answered_with_a_correction():
     assert "unknown_action" in kinds(result)
     assert "There is no action 'Telephone'" in CALLS["model"][1]["prompt"]
     assert result["counts"]["total"] == 1
-
-
-async def test_of_several_steps_in_one_reply_only_the_first_is_kept():
-    reply = (
-        search("alpha")
-        + "Observation: [1] invented\nThought: so it is 1812\nFinal Answer: 1812\nSelf-Evaluation: CORRECT"
-    )
-
-    result = await run(scripted(reply, answer("1974")))
-
-    assert result["answer"] == "1974"
-    assert result["counts"]["total"] == 1
-    assert "1812" not in CALLS["model"][1]["prompt"]
-    assert "invented" not in CALLS["model"][1]["prompt"]
 
 
 async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply():
@@ -230,20 +189,6 @@ async def test_reflection_can_be_a_call_of_its_own():
     assert result["usage"]["calls"] == {"reasoner": 2, "reflector": 2}
 
 
-async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
-    result = await run(scripted("Thought: the passage seems INCORRECT to me\nFinal Answer: 1974"))
-
-    assert result["label"] is None
-    assert result["usage"]["llm_calls"] == 1
-
-
-async def test_a_preferred_source_that_finds_nothing_is_left_for_the_other():
-    result = await run(scripted(search("delta"), answer()))
-
-    assert result["steps"][0]["source"] == "web"
-    assert result["errors"] == []
-
-
 async def test_a_follow_up_is_rewritten_in_the_light_of_the_earlier_turns():
     history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
     pipeline = scripted('{"question": "When did Beta win the prize?"}', search("beta"), answer())
@@ -254,15 +199,6 @@ async def test_a_follow_up_is_rewritten_in_the_light_of_the_earlier_turns():
     assert result["asked"] == "And when did they win?"
     assert "Who built alpha?" in CALLS["model"][0]["prompt"]
     assert "When did Beta win the prize?" in CALLS["model"][1]["prompt"]
-
-
-async def test_a_rewriting_that_cannot_be_read_leaves_the_question_and_shows_the_history():
-    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
-
-    result = await run(scripted("sorry", answer()), "And when did they win?", history=history)
-
-    assert result["question"] == "And when did they win?"
-    assert "Who built alpha?" in CALLS["model"][1]["prompt"]
 
 
 @pytest.mark.parametrize("name", ["prefrag", "react_mix"])
@@ -294,14 +230,6 @@ def test_ask_works_without_an_event_loop_and_more_than_once():
 
     assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
     assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
-
-
-async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted():
-    script = [*[search("alpha")] * 3, answer("1812", "INCORRECT"), search("alpha"), ""]
-
-    result = await run(scripted(*script, verdicts=(verdict(True),)))
-
-    assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
 
 
 async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():

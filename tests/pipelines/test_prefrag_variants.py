@@ -58,12 +58,6 @@ class TestTheModelNamesTheSource:
         assert result["forced"]
         assert result["counts"]["total"] == 5
 
-    async def test_and_a_source_that_fails_is_recorded(self, pipeline: str):
-        result = await run(pipeline, web("delta"), local("alpha"), answer(), errors={"web": "rate limit"})
-
-        assert result["errors"] == ["web: ScriptedRetriever: rate limit"]
-        assert result["steps"][1]["source"] == "local"
-
     async def test_but_not_one_that_the_request_forbids(self, pipeline: str):
         result = await run(
             pipeline, web("delta"), answer("1812", "INCORRECT"), answer(), options={"sources": ["local"]}
@@ -106,22 +100,3 @@ class TestWithoutReflection:
 
         assert [step["source"] for step in result["steps"]] == ["local", "local", "web", None]
         assert result["usage"]["calls"] == {"reasoner": 4, "judge": 2}
-
-    async def test_used_up_steps_end_in_one_forced_answer(self):
-        result = await run(self.PIPELINE, *[search("alpha")] * 4, "1974", verdicts=(verdict(True),))
-
-        assert (result["answer"], result["forced"]) == ("1974", True)
-        assert result["usage"]["calls"] == {"reasoner": 5, "judge": 2}
-
-    async def test_local_only_never_asks_the_web(self):
-        await run(
-            self.PIPELINE,
-            search("alpha"),
-            search("beta"),
-            answer(),
-            verdicts=(verdict(False),),
-            options={"sources": ["local"]},
-        )
-
-        assert CALLS.get("web") is None
-        assert CALLS.get("judge") is None

@@ -59,19 +59,6 @@ class TestReact:
         assert result["usage"]["llm_calls"] == 1
         assert "reflection" not in kinds(result)
 
-    async def test_used_up_steps_end_in_one_forced_answer(self):
-        result = await react(local("alpha"), web("delta"), local("beta"), web("alpha"), "1974")
-
-        assert (result["answer"], result["forced"]) == ("1974", True)
-        assert result["usage"]["calls"] == {"reasoner": 5}
-        assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
-
-    async def test_a_tool_that_there_is_not_is_corrected(self):
-        result = await react(search("alpha"), local("alpha"), answer())
-
-        assert "There is no action 'Search_Engine'" in CALLS["model"][1]["prompt"]
-        assert result["counts"]["total"] == 1
-
     async def test_a_failure_of_a_source_is_recorded_and_shown_to_the_model(self):
         result = await react(web("delta"), local("alpha"), answer(), errors={"web": "rate limit"})
 
@@ -132,11 +119,6 @@ class TestReactMix:
         assert result["usage"]["calls"] == {"reasoner": 5}
         assert result["counts"]["total"] == 6
 
-    async def test_the_first_answer_is_final(self):
-        result = await mix(search("alpha"), answer("1812", "INCORRECT"))
-
-        assert (result["answer"], result["label"]) == ("1812", None)
-
     @pytest.mark.parametrize(("failing", "left"), [("local", "web"), ("web", "local")])
     async def test_survives_a_source_that_fails(self, failing: str, left: str):
         result = await mix(search("alpha"), answer(), errors={failing: "gone"})
@@ -144,12 +126,6 @@ class TestReactMix:
         assert result["steps"][0]["source"] == left
         assert result["errors"] == [f"{failing}: ScriptedRetriever: gone"]
         assert result["answer"] == "1974"
-
-    async def test_survives_both_failing(self):
-        result = await mix(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"})
-
-        assert "No passages were found" in CALLS["model"][1]["prompt"]
-        assert len(result["errors"]) == 2
 
     @pytest.mark.parametrize("source", ["local", "web"])
     async def test_a_request_narrows_it_to_one_source(self, source: str):

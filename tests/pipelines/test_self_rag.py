@@ -60,11 +60,6 @@ async def test_the_trace_and_its_words_have_each_critique_with_its_score():
 
 
 class TestTheDecisionToRetrieve:
-    async def test_is_left_out_by_default(self):
-        result = await run(critique())
-
-        assert events(result, "retrieval") == []
-
     async def test_that_is_positive_searches(self):
         result = await run(decision("yes"), POOR, critique("1974"), replace=ADAPTIVE)
 
@@ -79,12 +74,6 @@ class TestTheDecisionToRetrieve:
         assert "local" not in CALLS
         assert "from what you know" in CALLS["model"][-1]["prompt"]
 
-    async def test_that_cannot_be_read_searches_your_own_documents(self):
-        result = await run("Hm.", "Hm.", POOR, critique("1974"), replace=ADAPTIVE)
-
-        assert result["answer"] == "1974"
-        assert events(result, "retrieval")[0]["parsed"] is False
-
 
 class TestTheEnd:
     async def test_without_a_passage_is_that_of_a_method_of_one_step(self):
@@ -98,41 +87,11 @@ class TestTheEnd:
 
         assert (result["answer"], result["errors"]) == ("1974", ["local: ScriptedRetriever: gone"])
 
-    async def test_where_no_reply_can_be_read_is_an_error_and_no_answer(self):
-        result = await run("Hm.")
-
-        assert (result["answered"], result["errors"]) == (False, ["The model gave no answer in words."])
-
-    async def test_where_no_passage_gives_an_answer_shows_what_was_found(self):
-        result = await run(critique("", "irrelevant", "none", 1))
-
-        assert (result["not_found"], result["guess"], result["errors"]) == (True, None, [])
-        assert {one["id"] for one in result["evidence"]} <= {"local-alpha", "local-delta"}
-        assert result["evidence"]
-
     async def test_of_a_model_that_fails_is_an_error_with_what_was_found(self):
         with pytest.raises(RunFailed, match="The critic's model failed: down") as failure:
             await run("!down")
 
         assert len(failure.value.result["documents"]) == 2
-
-
-async def test_an_unsupported_answer_is_not_given_where_that_is_set():
-    result = await run(critique(support="none"), replace={"answer.when_unsure": "say_so"})
-
-    assert (result["answer"], result["not_found"], result["guess"]) == ("", True, "1974")
-
-
-async def test_given_answers_that_agree_add_up():
-    result = await run(
-        critique("no"),
-        critique("yes", support="partially"),
-        critique("yes", support="none"),
-        documents={"local": {**LOCAL, "who": "Somebody."}},
-        options={"answer_type": "yes_no"},
-    )
-
-    assert result["answer_with_citations"] == "yes [2]"
 
 
 async def test_a_document_that_came_with_the_question_is_criticised_as_well():

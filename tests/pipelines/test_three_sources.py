@@ -14,13 +14,6 @@ def three(*replies: str, **settings: object):
     return scripted(*replies, pipeline="prefrag_three_sources", documents=DOCUMENTS, **settings)  # type: ignore[arg-type]
 
 
-async def test_the_preferred_source_is_searched_first_whatever_the_model_names():
-    result = await pipelines.ask_async(three(search("alpha", tool="Search_3"), answer()), QUESTION)
-
-    assert result["steps"][0]["source"] == "local"
-    assert CALLS.get("web") is None
-
-
 async def test_a_switch_goes_to_the_source_that_the_model_named():
     script = [search("alpha", tool="Search_1"), search("epsilon alpha", tool="Search_2"), answer()]
 
@@ -29,14 +22,6 @@ async def test_a_switch_goes_to_the_source_that_the_model_named():
     assert result["steps"][1]["searched"] == ["local", "archive"]
     assert result["steps"][1]["source"] == "archive"
     assert CALLS.get("web") is None
-
-
-async def test_a_switch_from_the_source_that_the_model_named_goes_to_the_next_one():
-    script = [search("alpha", tool="Search_1"), search("alpha delta", tool="Search_1"), answer()]
-
-    result = await pipelines.ask_async(three(*script, verdicts=(verdict(False),)), QUESTION)
-
-    assert result["steps"][1]["searched"] == ["local", "archive"]
 
 
 async def test_a_supplement_asks_all_three():
@@ -58,10 +43,3 @@ async def test_a_source_that_the_request_forbids_is_skipped():
 
     assert CALLS.get("archive") is None
     assert result["steps"][1]["source"] == "web"
-
-
-async def test_all_tools_are_advertised():
-    await pipelines.ask_async(three(answer()), QUESTION)
-
-    prompt = CALLS["model"][0]["prompt"]
-    assert "Search_1 or Search_2 or Search_3" in prompt

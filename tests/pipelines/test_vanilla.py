@@ -76,17 +76,6 @@ async def test_the_prompt_holds_the_question_and_what_was_retrieved_and_offers_n
     assert prompt.endswith("Final Answer:")
 
 
-@pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
-async def test_json_is_requested_of_an_embedded_model_and_read(pipeline: str, sources: list[str]):
-    reply = '{"thought": "The passages say so.", "action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "x"}'
-
-    result = await run(pipeline, reply, model_settings={"is_embedded": True})
-
-    assert (result["answer"], result["label"], result["explanation"]) == ("1974", None, "")
-    assert "Reply with JSON" in CALLS["model"][0]["prompt"]
-    assert "response_format" in CALLS["model"][0]["generation_kwargs"]
-
-
 async def test_both_sources_of_the_mix_are_searched_at_the_same_time():
     result = await run("vanilla_mix", together=True)
 

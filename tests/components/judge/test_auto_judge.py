@@ -24,26 +24,17 @@ def auto(is_embedded: bool) -> AutoJudge:
 
 
 @pytest.mark.parametrize(("is_embedded", "judged_by", "status"), [(True, "classifier", False), (False, "model", True)])
-async def test_the_embedded_model_is_left_out(is_embedded: bool, judged_by: str, status: bool):
-    judge = auto(is_embedded)
+async def test_the_embedded_model_is_left_out_of_verdicts_and_scores_and_not_warmed_up(
+    is_embedded: bool, judged_by: str, status: bool
+):
+    judge, passages = auto(is_embedded), [document("beta")]
 
     for verdict, _ in (judge.judge(JUDGED), await judge.judge_async(JUDGED)):
         assert (verdict.judged_by, verdict.status) == (judged_by, status)
-
-
-@pytest.mark.parametrize(("is_embedded", "judged_by"), [(True, "classifier"), (False, "model")])
-async def test_scores_are_of_the_one_that_judges(is_embedded: bool, judged_by: str):
-    judge, passages = auto(is_embedded), [document("beta")]
-
     for relevance, _ in (judge.score(JUDGED, passages), await judge.score_async(JUDGED, passages)):
         assert relevance.judged_by == judged_by
-
-
-@pytest.mark.parametrize(("is_embedded", "warmed"), [(True, ["trees"]), (False, ["model"])])
-def test_warms_up_only_what_judges(is_embedded: bool, warmed: list[str]):
-    auto(is_embedded).warm_up()
-
-    assert CALLS["warmed"] == warmed
+    judge.warm_up()
+    assert CALLS["warmed"] == ["trees" if is_embedded else "model"]
 
 
 @pytest.mark.parametrize(

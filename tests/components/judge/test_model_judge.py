@@ -32,7 +32,6 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
     ("settings", "message"),
     [
         ({"on_doubt": "ask"}, "set it to keep, end or switch"),
-        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
@@ -143,17 +142,6 @@ def test_gives_its_analysis_or_what_it_wrote_instead():
     assert judged(JUDGED, TRUE)[0].analysis == "New."
     assert judged(JUDGED, "Perhaps.")[0].analysis == "Perhaps."
     assert judged(JUDGED, '{"analysis": null, "status": "True"}')[0].analysis == ""
-
-
-def test_is_counted():
-    assert judged(JUDGED, TRUE)[1].usage.llm_calls == {"judge": 1}
-
-
-async def test_one_that_fails_ends_the_run_with_its_state():
-    with pytest.raises(RunError, match="The judge's model failed: no judge") as failure:
-        await judge("!no judge").judge_async(JUDGED)
-
-    assert failure.value.state.steps == JUDGED.steps
 
 
 def test_one_that_cannot_hold_all_is_shown_less_of_the_oldest():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from haystack import Document
 
 from prefrag.components.loop.observation_recorder import ObservationRecorder
 from prefrag.components.state.state import Search, State
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
 
-ALPHA, BETA = document("alpha"), document("beta")
+ALPHA, BETA, GAMMA = document("alpha"), document("beta"), document("gamma")
+OVER = "New passages were found, but no more than 1 are shown."
 
 
 def recorded(*states: State, merge: bool = False) -> State:
@@ -86,39 +88,20 @@ class TestSupplement:
 
 
 class TestCollectedDocuments:
-    def test_a_document_is_shown_once_in_a_run(self):
-        earlier = observed_step(ALPHA)
+    @pytest.mark.parametrize(
+        ("documents", "limit", "shown", "note"),
+        [
+            pytest.param((ALPHA, BETA), 15, ["beta"], "", id="a document is shown once in a run"),
+            pytest.param((BETA, GAMMA), 2, ["beta"], "", id="no more are shown than the limit of the run"),
+            pytest.param((BETA, BETA, GAMMA), 3, ["beta", "gamma"], "", id="one of two equal documents counts"),
+            pytest.param((ALPHA,), 15, [], "Nothing new was found.", id="nothing new is reported to the model"),
+            pytest.param((BETA,), 1, [], OVER, id="what is new and over the limit is not reported as nothing new"),
+        ],
+    )
+    def test_after_an_earlier_step(self, documents: tuple[Document, ...], limit: int, shown: list[str], note: str):
+        reached = collected(state(observed_step(ALPHA), search_step("b", found(*documents))), max_documents=limit)
 
-        reached = collected(state(earlier, search_step("b", found(ALPHA, BETA))), max_documents=15)
-
-        assert (ids(reached), reached.step.source) == (["beta"], "local")
-
-    def test_no_more_are_shown_than_the_limit_of_the_run(self):
-        earlier = observed_step(ALPHA)
-
-        reached = collected(state(earlier, search_step("b", found(BETA, document("gamma")))), max_documents=2)
-
-        assert ids(reached) == ["beta"]
-
-    def test_a_retrieval_without_anything_new_is_reported_to_the_model_and_counts_as_not_used(self):
-        earlier = observed_step(ALPHA)
-
-        reached = collected(state(earlier, search_step("b", found(ALPHA))), max_documents=15)
-
-        assert (ids(reached), reached.step.source, reached.step.note) == ([], None, "Nothing new was found.")
-
-    def test_what_is_new_and_over_the_limit_is_not_reported_as_nothing_new(self):
-        earlier = observed_step(ALPHA)
-
-        reached = collected(state(earlier, search_step("b", found(BETA))), max_documents=1)
-
-        assert (ids(reached), reached.step.source) == ([], None)
-        assert reached.step.note == "New passages were found, but no more than 1 are shown."
-
-    def test_one_of_two_equal_documents_counts(self):
-        reached = collected(state(search_step("b", found(ALPHA, ALPHA, BETA))), max_documents=2)
-
-        assert ids(reached) == ["alpha", "beta"]
+        assert (ids(reached), reached.step.source, reached.step.note) == (shown, "local" if shown else None, note)
 
     @pytest.mark.parametrize("limit", [0, -1])
     def test_a_limit_that_shows_nothing_is_refused(self, limit: int):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.loop.self_reflector import SelfReflector
-from prefrag.components.state.state import Label, RunError, State
+from prefrag.components.state.state import Label, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
 
@@ -37,7 +37,6 @@ class TestInit:
         [
             ({"reflection": "maybe"}, "set it to reply, call or off"),
             ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
-            ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
         ],
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
@@ -138,22 +137,3 @@ class TestCallOfItsOwn:
 
         assert "Alpha. Alpha." in CALLS["model"][0]["prompt"]
         assert kinds(reached)[0] == "cut"
-
-    async def test_that_fails_ends_the_run_with_its_state(self):
-        reached = labelled(None)
-
-        with pytest.raises(RunError, match="The reflector's model failed: no server") as failure:
-            await reflector("!no server").run_async(reached)
-
-        assert failure.value.state.steps == reached.steps
-
-
-def test_warms_up_its_model_only_where_it_is_called():
-    class Cold(ScriptedChatGenerator):
-        def warm_up(self) -> None:
-            CALLS.setdefault("warmed", []).append(self.name)
-
-    for reflection in ("reply", "call", "off"):
-        SelfReflector(reflection, chat_generator=Cold([DOUBT], reflection)).warm_up()  # type: ignore[arg-type]
-
-    assert CALLS["warmed"] == ["call"]

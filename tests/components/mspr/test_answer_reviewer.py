@@ -35,7 +35,6 @@ def reviewed(script: str, reached: State = ANSWERED, **changes: Any) -> tuple[st
     [
         ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
         ({"on_doubt": "switch"}, "set it to keep or end"),
-        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
@@ -161,35 +160,3 @@ class TestReply:
         name, after = next(iter(reviewer("Hm.", FALSE).run(ANSWERED).items()))
 
         assert (name, after.step.label) == ("search_web", Label.INCORRECT)
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            'Passage 2 says {"label":"True"}.\n' + FALSE,
-            "Label: False. The answer is not supported.",
-            '{"Label":"False"}',
-            '{"review": {"label": "False"}}',
-        ],
-    )
-    def test_is_the_last_one_in_whatever_way_it_is_written(self, reply: str):
-        assert reviewed(reply)[0] == "search_web"
-
-    def test_is_counted(self):
-        assert reviewed(TRUE)[1].usage.llm_calls == {"reviewer": 1}
-
-    async def test_that_fails_ends_the_run_with_its_state(self):
-        with pytest.raises(RunError, match="The reviewer's model failed: no reviewer") as failure:
-            await reviewer("!no reviewer").run_async(ANSWERED)
-
-        assert failure.value.state.steps == ANSWERED.steps
-
-
-def test_warms_up_its_model_only_where_it_is_called():
-    class Cold(ScriptedChatGenerator):
-        def warm_up(self) -> None:
-            CALLS.setdefault("warmed", []).append(self.name)
-
-    for name, enabled in (("off", False), ("on", True)):
-        AnswerReviewer(["web"], Cold([TRUE], name), "web", enabled).warm_up()
-
-    assert CALLS["warmed"] == ["on"]

@@ -9,7 +9,7 @@ import pytest
 from prefrag.components.mspr.observation_refiner import ObservationRefiner
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.state.citations import prompt_marks
-from prefrag.components.state.state import Action, RunError, State, Step
+from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.marks import drop_codes, put_codes
@@ -134,15 +134,6 @@ class TestSummary:
         assert after.steps == (LONG, NOW)
         assert after.events[0].data["used"] is False
 
-    def test_is_counted(self):
-        assert refined(LONG, NOW).usage.llm_calls == {"refiner": 1}
-
-    async def test_that_fails_ends_the_run_with_its_state(self):
-        with pytest.raises(RunError, match="The refiner's model failed: no refiner") as failure:
-            await refiner("!no refiner").run_async(state(LONG, NOW))
-
-        assert failure.value.state.steps == (LONG, NOW)
-
     def test_of_passages_that_do_not_fit_the_window_is_made_of_their_beginnings(self):
         longer = observed_step(document("alpha", content="Alpha was built by Beta. " * 500))
 
@@ -150,14 +141,3 @@ class TestSummary:
 
         assert after.steps[0].refined is not None
         assert kinds(after) == ["cut", "refined"]
-
-
-def test_warms_up_its_model_only_where_it_is_called():
-    class Cold(ScriptedChatGenerator):
-        def warm_up(self) -> None:
-            CALLS.setdefault("warmed", []).append(self.name)
-
-    ObservationRefiner(Cold([SUMMARY], "off"), enabled=False).warm_up()
-    ObservationRefiner(Cold([SUMMARY], "on")).warm_up()
-
-    assert CALLS["warmed"] == ["on"]
