@@ -114,6 +114,20 @@ def test_each_room_of_components_is_in_the_order():
     assert names - {"__init__"} <= set(ROOMS)
 
 
+def test_no_constructor_has_over_ten_parameters():
+    faults = [
+        f"{file.relative_to(CHECKOUT)}: {owner.name} has {len(names) - 1}"
+        for file in modules("components")
+        for owner in ast.walk(ast.parse(file.read_text()))
+        if isinstance(owner, ast.ClassDef)
+        for made in owner.body
+        if isinstance(made, ast.FunctionDef) and made.name == "__init__"
+        if len(names := [*made.args.posonlyargs, *made.args.args, *made.args.kwonlyargs]) > 11
+    ]
+
+    assert faults == []
+
+
 def test_all_import_names_of_ours_begin_with_prefrag():
     files = modules(*PACKAGES, "benchmarks", "hayhooks", "tests")
     faults = [fault for file in files for fault in listed(file, without_prefix(file.read_text()))]
