@@ -16,6 +16,7 @@ from haystack import Document
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
@@ -81,7 +82,7 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str
     """The shipped pipeline: the reader for every model, the indexes in a folder for the sources."""
     parts: dict[str, Any] = {
         "ChatModel": SimulatedReader(**reader),
-        "RetrievalSource.fallback": None,
+        "RetrievalSource.retry_policy": RetryPolicy(timeout=20.0),
         "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
     }
     components = read_block(find(name))["components"]
