@@ -32,7 +32,7 @@ from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
-from prefrag.components.web.domain_filter import DomainFilter, document_url
+from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
 
 
@@ -61,12 +61,10 @@ class RetrievalSource(Block):
         name: str,
         retriever: Retriever,
         ranker: Ranker | None = None,
-        fallback: Retriever | None = None,
         external: bool = False,
         top_k: int = 5,
         candidates: int | None = None,
         retry_policy: RetryPolicy | None = None,
-        domains: DomainFilter | None = None,
         recording: Recording | None = None,
         gate: WebGate | None = None,
         observed_last: bool = False,
@@ -76,17 +74,15 @@ class RetrievalSource(Block):
         :param name: The name of the source in the state, the trace and the result.
         :param retriever: The first provider.
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
-        :param fallback: The second provider, called once when every attempt at the first has failed; never while the
-            first is a stand-in that keeps queries local.
         :param external: Whether queries leave this machine: they pass the gate and the result lists them. A source with
-            a web search in its retriever or fallback, however deep, is always external.
+            a web search in its retriever or second provider, however deep, is always external.
         :param top_k: The number of documents to return, where the request does not set it.
         :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
             50.
-        :param retry_policy: The deadline of an attempt and the number of attempts at the first provider.
-        :param domains: Which web pages may be shown; by default all.
+        :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
-        :param gate: Decides for an external source whether a query is sent; by default with 400 characters at most.
+        :param gate: Decides for an external source whether a query is sent, by default with 400 characters at most; and
+            which web pages may be shown, by default all.
         :param observed_last: Put the documents that the run has observed behind the new ones before the cut at
             ``top_k``, because a step needs something new. No paper does so.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
@@ -96,6 +92,8 @@ class RetrievalSource(Block):
             raise ValueError("A source needs a `name`.")
         if "+" in name:
             raise ValueError(f"The source name '{name}' holds a '+', which joins the names of several sources.")
+        self.retry_policy = RetryPolicy() if retry_policy is None else retry_policy
+        fallback = self.retry_policy.fallback
         for part, label in ((retriever, "retriever"), (ranker, "ranker"), (fallback, "fallback")):
             if part is not None and not callable(getattr(part, "run", None)):
                 raise ValueError(f"The {label} of source '{name}' has no `run`: give a Haystack component.")
@@ -108,13 +106,10 @@ class RetrievalSource(Block):
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
-        self.fallback = fallback
         # A web search is always external, because a closed web must not depend on a setting.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
-        self.retry_policy = RetryPolicy() if retry_policy is None else retry_policy
-        self.domains = DomainFilter() if domains is None else domains
         self.recording = recording
         self.gate = WebGate() if gate is None else gate
         self.observed_last = observed_last
@@ -123,7 +118,7 @@ class RetrievalSource(Block):
 
     @property
     def _parts(self) -> list[Any]:
-        return [part for part in (self.retriever, self.ranker, self.fallback) if part is not None]
+        return [part for part in (self.retriever, self.ranker, self.retry_policy.fallback) if part is not None]
 
     @property
     def embedded(self) -> bool:
@@ -192,7 +187,7 @@ class RetrievalSource(Block):
         """Collect what the retrievers of this source take besides the query."""
         if self.external:
             return {}
-        providers = [part for part in (self.retriever, self.fallback) if part is not None]
+        providers = [part for part in (self.retriever, self.retry_policy.fallback) if part is not None]
         supported = {name for part in providers for name in self._supported[id(part)]}
         known = {"question": state.question, "observed": list(state.retrieved)}
         return {name: value for name, value in known.items() if name in supported}
@@ -239,8 +234,9 @@ class RetrievalSource(Block):
         lookups = 0
         providers = [(self.retriever, True)]
         # A stand-in keeps queries local, so its failure must not send them out.
-        if self.fallback is not None and (request.leaves or not self.external):
-            providers.append((self.fallback, False))
+        fallback = self.retry_policy.fallback
+        if fallback is not None and (request.leaves or not self.external):
+            providers.append((fallback, False))
         for provider, retry in providers:
             call = ProviderCall(provider, self._arguments(provider, request), retry)
             yield call
@@ -270,7 +266,7 @@ class RetrievalSource(Block):
         )
 
     def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
-        kept = [document for document in documents if self.domains.allows(document)]
+        kept = [document for document in documents if self.gate.domains.allows(document)]
         if self.ranker is not None:
             # The ranker's own top_k may be lower than that of the request, and must not cut what is put in front.
             most = max(len(kept), 1) if request.put_last else request.top_k

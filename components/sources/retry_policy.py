@@ -1,4 +1,4 @@
-"""The deadline and the retries of a call to a provider."""
+"""The deadline and the retries of a call to a provider, and the second provider."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ProviderCall:
 
 
 class RetryPolicy(Block):
-    """A deadline for each attempt at a provider, and growing random pauses (full jitter) between the attempts.
+    """A deadline for each attempt at a provider, growing random pauses (full jitter) between them, a second provider.
 
     ```python
     from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
@@ -73,13 +73,17 @@ class RetryPolicy(Block):
     ```
     """
 
-    def __init__(self, timeout: float = 15.0, retries: int = 2, backoff: float = 0.5):
-        """Set the deadline, the retries and the pauses.
+    def __init__(
+        self, timeout: float = 15.0, retries: int = 2, backoff: float = 0.5, fallback: Retriever | None = None
+    ):
+        """Set the deadline, the retries, the pauses and the second provider.
 
         :param timeout: Seconds that one attempt may take, and the longest pause. A provider whose ``embedded`` is true
             searches an index in this process, and is not interrupted.
         :param retries: Further attempts after a failure.
         :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
+        :param fallback: The second provider, which a source calls once when every attempt at its own has failed; never
+            while that is a stand-in that keeps queries local.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
@@ -88,6 +92,7 @@ class RetryPolicy(Block):
         self.timeout = timeout
         self.retries = retries
         self.backoff = backoff
+        self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
         """Call a provider until it returns an output or the attempts are used up.

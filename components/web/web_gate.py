@@ -1,4 +1,4 @@
-"""The gate before every search that leaves this machine."""
+"""The gate of every search that leaves this machine: which queries go out, which pages may be shown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import Action, RunError, Search, State
 from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
+from prefrag.components.web.domain_filter import DomainFilter
 
 # Whether a person lets a query leave: called with the source and the query. Set where there is a person at a terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
@@ -36,15 +37,17 @@ class WebGate(Block):
     ```
     """
 
-    def __init__(self, max_characters: int = 400):
-        """Set the limit.
+    def __init__(self, max_characters: int = 400, domains: DomainFilter | None = None):
+        """Set the limit and the domains.
 
         :param max_characters: The most characters of a query. In place of a longer one, such as a long question in a
             supplement, the model's own last query is sent, or none.
+        :param domains: Which web pages may be shown; by default all.
         :raises ValueError: When it is under 1.
         """
         check_whole(1, max_characters=max_characters)
         self.max_characters = max_characters
+        self.domains = DomainFilter() if domains is None else domains
         self.stores: list[Any] = []
 
     @property

@@ -1,11 +1,31 @@
-"""A corpus of three passages."""
+"""A corpus of three passages, and the process in which the commands run."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
+import uvicorn
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """The commands set variables for their process, which is this one."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """How a server was started, which does not begin."""
+    started: dict[str, Any] = {}
+    monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.update(settings, app=app))
+    return started
 
 
 @pytest.fixture

@@ -69,16 +69,11 @@ class TestAsk:
             "\u201cDelta won the prize in 1974.\u201d",
             "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
-            "Queries sent to the web",
+            "Queries sent to the web: web: beta delta",
         ]
         for line, beginning in zip(lines, beginnings, strict=True):
             assert line.startswith(beginning)
-
-    def test_names_the_queries_that_were_sent_to_the_web(self, ask: Ask):
-        assert "Queries sent to the web: web: beta delta" in ask().stdout
-
-    def test_states_when_none_was_sent(self, ask: Ask):
-        assert "No query was sent to the web." in ask("--source", "local").stdout
+        assert "PREFRAG_LLM" not in result.stdout, "there is a model"
 
     def test_json_is_the_result_and_nothing_else(self, ask: Ask):
         result = ask("--json")
@@ -103,8 +98,6 @@ class TestAsk:
 
     def test_trace_adds_the_whole_trace(self, ask: Ask):
         assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
-
-    def test_trace_adds_the_whole_trace_to_the_json(self, ask: Ask):
         assert json.loads(ask("--json", "--trace").stdout)["trace"][0]["kind"] == "thought"
 
     def test_a_forced_answer_is_marked(self, ask: Ask):
@@ -120,37 +113,25 @@ class TestAsk:
         assert result.exit_code == 0
         assert CALLS["local"][0]["filters"] == filters
         assert "web" not in CALLS
+        assert "No query was sent to the web." in result.stdout
 
     def test_a_pipeline_may_be_a_file(self, tmp_path: Path):
         (tmp_path / "mine.yaml").write_text(scripted_yaml(answer("From my file")), encoding="utf-8")
 
         assert "From my file" in prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml").stdout
 
-    def test_that_there_is_no_model_is_noticed_once(self, script_pipeline: Callable[..., None]):
-        script_pipeline(readings=[[("Beta", 0.9)]], verdicts=())
-
-        assert prefrag("ask", QUESTION).stdout.count("PREFRAG_LLM_BASE_URL") == 1
-
-    def test_with_a_model_nothing_is_noticed(self, ask: Ask):
-        assert "PREFRAG_LLM" not in ask().stdout
-
     def test_without_an_answer_it_shows_what_it_found_and_ends_well(self, script_pipeline: Callable[..., None]):
         script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
 
         result = prefrag("ask", QUESTION, "--source", "local")
+        shown = json.loads(prefrag("ask", QUESTION, "--json", "--source", "local").stdout)
 
         assert result.exit_code == 0
         assert "Read: Beta [1] (20% likely, an answer is given from 60%)" in result.stdout
         assert "\nFound, not answered.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
         assert "\nA guess (20% likely): Beta\n" in result.stdout
         assert "no model call" in result.stdout
-
-    def test_the_json_has_it_too(self, script_pipeline: Callable[..., None]):
-        script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
-
-        result = prefrag("ask", QUESTION, "--json", "--source", "local")
-
-        shown = json.loads(result.stdout)
+        assert result.stdout.count("PREFRAG_LLM_BASE_URL") == 1, "that there is no model is noticed once"
         assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")
         assert shown["evidence"][0]["sentence"] == "Alpha was built by Beta."
 
@@ -159,19 +140,17 @@ class TestAsk:
 
 
 class TestAskThatFails:
-    def test_a_failing_model_ends_with_1_after_the_steps_so_far(self, ask: Ask):
-        result = ask(script=(search("alpha"), "!the model server is down"))
+    def test_a_failing_model_ends_with_1_after_the_steps_so_far_and_json_still_gives_the_result(self, ask: Ask):
+        script = (search("alpha"), "!the model server is down")
+        result = ask(script=script)
+        CALLS.clear()
+        as_json = ask("--json", script=script)
 
-        assert result.exit_code == 1
+        assert result.exit_code == as_json.exit_code == 1
         assert "Found in local" in result.stdout
         assert "Error: The reasoner's model failed: the model server is down" in result.stderr
         assert "Traceback" not in result.output
-
-    def test_json_still_gives_the_result_so_far(self, ask: Ask):
-        result = ask("--json", script=(search("alpha"), "!down"))
-
-        assert result.exit_code == 1
-        shown = json.loads(result.stdout)
+        shown = json.loads(as_json.stdout)
         assert shown["steps"][0]["query"] == "alpha"
         assert "down" in shown["errors"][-1]
 
@@ -205,19 +184,15 @@ class TestAskThatFails:
         assert "No query was sent to the web." in result.stdout
         assert "Held back from web: alpha delta ('local' failed)" in result.stdout
 
-    def test_one_source_that_could_be_searched_is_enough(self, broken: Callable[..., Result]):
+    def test_one_source_that_could_be_searched_is_enough_and_so_is_a_method_that_searches_nothing(
+        self, broken: Callable[..., Result]
+    ):
         assert broken("web").exit_code == 0
-
-    def test_a_search_that_finds_nothing_is_no_failure(self, broken: Callable[..., Result]):
-        assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0
-
-    def test_a_method_that_searches_nothing_cannot_fail_of_it(self, broken: Callable[..., Result]):
+        assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0, "finding nothing is no failure"
         assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
 
     def test_no_answer_is_a_failure(self, ask: Ask):
-        result = ask(script=("nothing", "that", "can", "be", ""))
-
-        assert result.exit_code == 1
+        assert ask(script=("nothing", "that", "can", "be", "")).exit_code == 1
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

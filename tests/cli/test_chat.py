@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -18,13 +18,6 @@ from tests.pipelines.scripted import answer, search
 from tests.python_process import start_python
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-
-
-@pytest.fixture(autouse=True)
-def environment() -> Iterator[None]:
-    """The command sets variables for its process, which is this one."""
-    with mock.patch.dict(os.environ):
-        yield
 
 
 @pytest.fixture
@@ -63,15 +56,12 @@ def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
     assert offer.call_count == looks
 
 
-def test_a_question_is_understood_in_the_light_of_those_before(chat: Callable[..., Any]):
+def test_a_question_is_understood_in_the_light_of_those_before_until_a_new_conversation(chat: Callable[..., Any]):
     chat("Who built alpha?", "And beta?", script=(answer("Gamma"),))
-
     assert "user: Who built alpha?\nassistant: Gamma" in prompts()[1]
 
-
-def test_a_new_conversation_knows_nothing_of_the_last(chat: Callable[..., Any]):
+    CALLS.clear()
     chat("Who built alpha?", "/new", "And beta?", script=(answer("Gamma"),))
-
     assert len(prompts()) == 2
     assert "Gamma" not in prompts()[1]
 
@@ -134,16 +124,12 @@ class TestCommands:
 
 
 class TestFailures:
-    def test_a_question_that_fails_is_told_and_the_next_is_answered(self, chat: Callable[..., Any]):
+    def test_a_question_that_fails_is_told_and_no_part_of_the_conversation(self, chat: Callable[..., Any]):
         result = chat("long " * 1_000, "Who built alpha?")
 
         assert result.exit_code == 2
         assert "Error:" in result.stderr
         assert "Answer: 1974" in result.stdout
-
-    def test_it_is_no_part_of_the_conversation(self, chat: Callable[..., Any]):
-        chat("long " * 1_000, "Who built alpha?")
-
         assert len(prompts()) == 1
 
     @pytest.mark.slow

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -21,11 +20,9 @@ SCHEMA_KEPT = completion('{"wet": true}')
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The command sets variables for its process; no server of this machine is looked for."""
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server of this machine is looked for."""
     monkeypatch.setattr(local_servers, "PORTS", {})
-    with mock.patch.dict(os.environ):
-        yield
 
 
 @pytest.fixture
@@ -107,27 +104,19 @@ class TestModel:
 
         assert "Ollama at http://127.0.0.1:11434/v1 (qwen3)" in found["model"][0]["advice"]
 
-    def test_one_that_replies_is_fine_and_judges(self, model: FakeModelServer):
+    def test_one_that_replies_is_fine_and_judges_and_gets_one_token_first_whatever_the_limit_is(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
+
         code, found = examined()
 
         assert code == 0
         assert [one["status"] for one in found["model"]] == ["ok"]
         assert "served at " in found["model"][0]["text"]
         assert found["judge"][0]["text"] == "The model judges"
-
-    def test_it_gets_one_token_first_whatever_the_limit_is(
-        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-    ):
-        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
-
-        examined()
-
         assert [request["max_tokens"] for request in model.requests] == [1, 64]
-
-    def test_nothing_of_the_documents_goes_there(self, model: FakeModelServer):
-        examined()
-
-        assert "Tidewright" not in json.dumps(model.requests)
+        assert "Tidewright" not in json.dumps(model.requests), "nothing of the documents goes there"
 
     def test_one_that_is_not_listed_is_named(self, model: FakeModelServer):
         model.listed = {"data": [{"id": "other"}]}
@@ -137,22 +126,14 @@ class TestModel:
         assert code == 0
         assert found["model"][1]["text"] == "The server does not list served, but other"
 
-    def test_one_that_is_down_is_a_problem(self, model: FakeModelServer):
+    def test_one_that_refuses_the_key_or_is_down_is_a_problem(self, model: FakeModelServer):
+        model.answers = [(401, {})]
+        refused = examined()
         model.close()
 
-        code, found = examined()
-
-        assert code == 1
-        assert found["model"][0]["status"] == "problem"
-        assert "PREFRAG_LLM_BASE_URL" in found["model"][0]["text"]
-
-    def test_one_that_refuses_the_key_is_a_problem(self, model: FakeModelServer):
-        model.answers = [(401, {})]
-
-        code, found = examined()
-
-        assert code == 1
-        assert "PREFRAG_LLM_API_KEY" in found["model"][0]["text"]
+        for (code, found), setting in ((refused, "PREFRAG_LLM_API_KEY"), (examined(), "PREFRAG_LLM_BASE_URL")):
+            assert (code, found["model"][0]["status"]) == (1, "problem")
+            assert setting in found["model"][0]["text"]
 
     def test_one_without_schemas_is_noted(self, model: FakeModelServer):
         model.answers = [(200, completion("OK")), (200, completion("Yes, it is."))]
@@ -212,32 +193,19 @@ class TestWeb:
 
         assert "prefrag index --web" in found["web"][0]["text"]
 
-    def test_without_online_nothing_is_sent(self, corpus: Path, web_searches: list[str]):
-        prefrag("index", corpus, "--web")
-
-        _, found = examined()
-
-        assert found["web"][0]["text"] == "Questions may go to the web (DDGSWebSearch)"
-        assert web_searches == []
-
-    def test_online_searches_once(self, corpus: Path, web_searches: list[str]):
-        prefrag("index", corpus, "--web")
-
-        _, found = examined("--online")
-
-        assert found["web"][0]["text"].endswith("it answers (results: 1)")
-        assert web_searches == ["weather"]
-
-    @pytest.mark.parametrize("setting", ["off", "ask"])
-    def test_online_does_not_open_what_is_closed(
-        self, corpus: Path, web_searches: list[str], monkeypatch: pytest.MonkeyPatch, setting: str
+    def test_is_searched_once_and_only_online_and_where_it_is_open(
+        self, corpus: Path, web_searches: list[str], monkeypatch: pytest.MonkeyPatch
     ):
         prefrag("index", corpus, "--web")
-        monkeypatch.setenv("PREFRAG_WEB", setting)
 
-        examined("--online")
-
+        assert examined()[1]["web"][0]["text"] == "Questions may go to the web (DDGSWebSearch)"
         assert web_searches == []
+        assert examined("--online")[1]["web"][0]["text"].endswith("it answers (results: 1)")
+        assert web_searches == ["weather"]
+        for setting in ("off", "ask"):
+            monkeypatch.setenv("PREFRAG_WEB", setting)
+            examined("--online")
+        assert web_searches == ["weather"]
 
     @pytest.fixture
     def web_searches(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -272,22 +240,17 @@ class TestServing:
 
         assert text in found["serve"][0]["text"]
 
-    def test_keys_that_cannot_work_are_named(self, demo: None, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_API_KEYS", ",")
-
-        _, found = examined()
-
-        assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
-
-    def test_settings_that_only_the_server_reads_are_named(
+    def test_keys_that_cannot_work_and_settings_that_only_the_server_reads_are_named(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
+        monkeypatch.setenv("PREFRAG_API_KEYS", ",")
         (tmp_path / ".env").write_text("PREFRAG_LLM_MODEL=qwen3\n", encoding="utf-8")
         monkeypatch.chdir(tmp_path)
 
         _, found = examined()
 
-        assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][0]["text"]
+        assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
+        assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][-1]["text"]
 
     @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
     def test_an_audit_log_is_named_and_tried(
@@ -318,7 +281,7 @@ def test_a_pipeline_that_is_not_there_is_a_problem():
     assert found["pipeline"][0]["status"] == "problem"
 
 
-def test_for_people_each_part_is_a_line_with_its_status_in_words(demo: None):
+def test_for_people_each_part_is_a_line_with_its_status_in_words_and_scripts_learn_whether_it_works(demo: None):
     result = prefrag("doctor", "--port", 1)
 
     lines = result.stdout.splitlines()
@@ -326,6 +289,7 @@ def test_for_people_each_part_is_a_line_with_its_status_in_words(demo: None):
     assert any(line.startswith("\u2713 ok      version: prefrag ") for line in lines)
     assert any(line.startswith("! note    index: demo holds ") for line in lines)
     assert lines[-1] == "prefrag ask will work."
+    assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
 
 
 def test_for_people_a_problem_has_its_status_in_words_and_the_code():
@@ -334,7 +298,3 @@ def test_for_people_a_problem_has_its_status_in_words_and_the_code():
     assert result.exit_code == 3
     assert "\u2717 problem index: " in result.stdout
     assert "prefrag ask will not work" in result.stdout
-
-
-def test_scripts_learn_whether_it_works(script_pipeline: Callable[..., None], demo: None):
-    assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True

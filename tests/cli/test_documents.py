@@ -132,27 +132,18 @@ class TestIndex:
 
 
 class TestDocuments:
-    def test_lists_files_with_their_passages(self, corpus: Path):
+    def test_lists_files_with_their_passages_and_deletes_a_passage_or_a_file(self, corpus: Path):
         prefrag("index", corpus)
 
         assert "corpus.jsonl" in prefrag("documents", "list").stdout
         (entry,) = json.loads(prefrag("documents", "list", "--json").stdout)
         assert entry["passages"] == 3
-
-    def test_deletes_a_passage_or_a_file(self, corpus: Path):
-        prefrag("index", corpus)
-
-        assert "1 passages deleted" in prefrag("documents", "delete", "p1").stdout
-        assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
-
-    def test_what_is_not_there_ends_with_3(self, corpus: Path):
-        prefrag("index", corpus)
-
         result = prefrag("documents", "delete", "p1", "unheard-of")
-
-        assert result.exit_code == 3
+        assert result.exit_code == 3, "what is not there"
         assert "1 passages deleted" in result.stdout
         assert "unheard-of" in result.stderr
+        assert "1 passages deleted" in prefrag("documents", "delete", "p2").stdout
+        assert "1 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
     @pytest.mark.parametrize("target", ["", "  ", ".", "./", "..", "../..", "/", "//", "/."])
     def test_a_target_without_a_name_is_refused_and_nothing_deleted(
@@ -216,22 +207,18 @@ def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class TestList:
-    def test_has_a_line_for_each_index(self, corpus: Path):
+    def test_has_a_line_for_each_index_and_is_json_with_the_option(self, corpus: Path):
         prefrag("index", corpus, "--index", "papers", "--web")
         prefrag("index", corpus, "--no-web")
 
         default, papers = prefrag("indexes", "list").stdout.splitlines()
+        entry, _ = json.loads(prefrag("indexes", "list", "--json").stdout)
 
         assert default.startswith("default ")
         assert "3 passages" in papers
         assert "1 files" in papers
         assert papers.endswith("  web")
         assert default.endswith("no web")
-
-    def test_is_json_with_the_option(self, corpus: Path):
-        prefrag("index", corpus, "--no-web")
-
-        (entry,) = json.loads(prefrag("indexes", "list", "--json").stdout)
 
         assert {key: entry[key] for key in ("name", "passages", "files", "web", "problem")} == {
             "name": "default",
@@ -265,6 +252,7 @@ class TestDrop:
 
         refused = prefrag("indexes", "drop", "default")
         done = prefrag("indexes", "drop", "default", "--yes")
+        asked = prefrag("ask", "Where does buoy 1 float?", "--index", "default")
 
         assert refused.exit_code == 2
         assert "--yes" in refused.stderr
@@ -272,6 +260,8 @@ class TestDrop:
         assert "The index 'default' with 3 passages is deleted, " in done.stdout
         assert not index_path("default").exists()
         assert corpus.exists()
+        assert asked.exit_code == 3
+        assert "There is no index 'default'" in asked.stderr
 
     @pytest.mark.parametrize("says", [True, False])
     def test_asks_at_a_terminal(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, says: bool):
@@ -297,12 +287,3 @@ class TestDrop:
 
         assert prefrag("indexes", "drop", name, "--yes").exit_code == code
         assert index_path("default").exists()
-
-    def test_a_question_afterwards_is_told_that_there_is_no_index(self, corpus: Path):
-        prefrag("index", corpus, "--index", "papers")
-        prefrag("indexes", "drop", "papers", "--yes")
-
-        result = prefrag("ask", "Where does buoy 1 float?", "--index", "papers")
-
-        assert result.exit_code == 3
-        assert "There is no index 'papers'" in result.stderr

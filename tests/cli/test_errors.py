@@ -29,40 +29,25 @@ def end(error: BaseException) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
+    ("error", "code", "line"),
     [
-        (PipelineMissing("There is none."), 3),
-        (RunFailed("The server is down.", {}), 1),
-        (RunFailed("The filters do not fit.", {}, http_status=422), 2),
-        (FileNotFoundError("There is no file."), 3),
-        (ImportError("It needs an extra."), 3),
-        (ValueError("It is too large."), 2),
-        (OSError("The disk is full."), 1),
+        (PipelineMissing("There is none."), 3, "Error: There is none."),
+        (RunFailed("The server is down.", {}), 1, "Error: The server is down."),
+        (RunFailed("The filters do not fit.", {}, http_status=422), 2, "Error: The filters do not fit."),
+        (FileNotFoundError("There is no file."), 3, "Error: There is no file."),
+        (ImportError("It needs an extra."), 3, "Error: It needs an extra."),
+        (ValueError("It is too large."), 2, "Error: It is too large."),
+        (OSError("The disk is full."), 1, "Error: The disk is full."),
+        pytest.param(PrefragError(), 1, "Error: PrefragError", id="without a message"),
+        pytest.param(ValueError("first\n  second"), 2, "Error: first second", id="of several lines"),
+        pytest.param(KeyboardInterrupt(), 130, "Error: Interrupted.", id="interrupted at work"),
+        pytest.param(typer.Abort(), 130, "Error: Interrupted.", id="interrupted at a question"),
+        pytest.param(BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, "", id="a reader that leaves early"),
+        pytest.param(typer.Exit(4), 4, "", id="an exit code of the command itself"),
     ],
 )
-def test_an_error_is_one_line_and_a_code(error: Exception, code: int):
-    assert end(error) == (code, f"Error: {error}")
-
-
-def test_an_error_without_a_message_is_named():
-    assert end(PrefragError()) == (1, "Error: PrefragError")
-
-
-def test_a_message_of_several_lines_is_printed_as_one():
-    assert end(ValueError("first\n  second")) == (2, "Error: first second")
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), typer.Abort()], ids=["at work", "at a question"])
-def test_an_interrupted_command_ends_with_130(error: BaseException):
-    assert end(error) == (130, "Error: Interrupted.")
-
-
-def test_a_reader_that_leaves_early_is_no_error_to_report():
-    assert end(BrokenPipeError(errno.EPIPE, "Broken pipe")) == (1, "")
-
-
-def test_an_exit_code_of_the_command_itself_stays():
-    assert end(typer.Exit(4)) == (4, "")
+def test_an_error_is_one_line_and_a_code(error: BaseException, code: int, line: str):
+    assert end(error) == (code, line)
 
 
 def test_debug_lets_the_traceback_through(monkeypatch: pytest.MonkeyPatch):

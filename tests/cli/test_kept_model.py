@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -16,12 +15,6 @@ from tests.cli.running import prefrag
 
 OLLAMA = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ("llama3.2", "qwen3"))
 VLLM = LocalServer("vLLM", "http://127.0.0.1:8000/v1", ("Qwen/Qwen3-8B",))
-
-
-@pytest.fixture(autouse=True)
-def environment() -> Iterator[None]:
-    with mock.patch.dict(os.environ):
-        yield
 
 
 @pytest.fixture

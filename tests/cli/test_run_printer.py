@@ -21,10 +21,21 @@ def printer(**settings: Any) -> RunPrinter:
     return RunPrinter(Console(file=io.StringIO(), highlight=False, **settings))
 
 
+def written(used: RunPrinter) -> str:
+    assert isinstance(used.console.file, io.StringIO)
+    return used.console.file.getvalue()
+
+
 def lines(used: RunPrinter) -> list[str]:
     """What was printed, without empty lines and trailing blanks."""
-    assert isinstance(used.console.file, io.StringIO)
-    return [line.rstrip() for line in used.console.file.getvalue().splitlines() if line.strip()]
+    return [line.rstrip() for line in written(used).splitlines() if line.strip()]
+
+
+def coloured(soft_wrap: bool = False, **changes: Any) -> str:
+    """What is printed of a result at a terminal with colours."""
+    used = printer(force_terminal=True, color_system="standard", soft_wrap=soft_wrap)
+    used.print_result({**RESULT, **changes}, trace=False, failure=None)
+    return written(used)
 
 
 def result_lines(failure: str | None = None, **changes: Any) -> list[str]:
@@ -45,10 +56,7 @@ class TestTheFirstLine:
     GREEN, BOLD, YELLOW = "\x1b[1;32m", "\x1b[1m", "\x1b[1;33m"
 
     def line(self, **changes: Any) -> str:
-        used = printer(force_terminal=True, color_system="standard")
-        used.print_result({**RESULT, **changes}, trace=False, failure=None)
-        assert isinstance(used.console.file, io.StringIO)
-        return used.console.file.getvalue().strip().splitlines()[0]
+        return coloured(**changes).strip().splitlines()[0]
 
     def test_is_green_for_an_answer_that_is_cited_and_sure(self):
         assert self.line(**CITED).startswith(f"{self.GREEN}Answer: 1974 [1]")
@@ -90,13 +98,7 @@ class TestNoAnswer:
         ]
 
     def test_shows_the_guess_dim(self):
-        used = printer(force_terminal=True, color_system="standard")
-        result = {**RESULT, **NOT_ANSWERED, "guess": "1974", "evidence": self.EVIDENCE}
-
-        used.print_result(result, trace=False, failure=None)
-
-        assert isinstance(used.console.file, io.StringIO)
-        assert "\x1b[2mA guess: 1974\x1b[0m" in used.console.file.getvalue()
+        assert "\x1b[2mA guess: 1974\x1b[0m" in coloured(**NOT_ANSWERED, guess="1974", evidence=self.EVIDENCE)
 
     def test_has_no_guess_where_there_was_none(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.0) == [
@@ -122,12 +124,6 @@ class TestDocuments:
         "sentence": {"start": 8, "end": 22},
     }
 
-    def printed(self, document: dict[str, Any], **settings: Any) -> str:
-        used = printer(force_terminal=True, color_system="standard", **settings)
-        used.print_result({**RESULT, **CITED, "documents": [document]}, trace=False, failure=None)
-        assert isinstance(used.console.file, io.StringIO)
-        return used.console.file.getvalue()
-
     def test_have_their_place_in_one_line_and_their_sentence_in_the_next(self):
         assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [
             "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
@@ -144,19 +140,19 @@ class TestDocuments:
         ]
 
     def test_link_to_their_page_on_a_terminal(self):
-        shown = self.printed(self.PASSAGE, soft_wrap=True)
+        shown = coloured(**CITED, documents=[self.PASSAGE], soft_wrap=True)
 
         assert ";file:///home/ada/a%20%5B1%5D%20manual.pdf#page=3\x1b\\/home/ada/a (1) manual.pdf\x1b]8;;" in shown
 
     def test_of_the_web_link_to_their_address_and_never_to_a_file(self):
         page = {**self.PASSAGE, "mark": "W1", "file": "/etc/passwd"}
 
-        assert "\x1b]8;" not in self.printed(page)
-        assert ";https://a.example/b\x1b\\" in self.printed({**page, "url": "https://a.example/b"})
+        assert "\x1b]8;" not in coloured(**CITED, documents=[page])
+        assert ";https://a.example/b\x1b\\" in coloured(**CITED, documents=[{**page, "url": "https://a.example/b"}])
 
     @pytest.mark.parametrize("file", ["/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80"])
     def test_with_any_name_of_a_file_hold_nothing_that_a_terminal_obeys_but_the_link(self, file: str):
-        printed = self.printed({**self.PASSAGE, "file": file})
+        printed = coloured(**CITED, documents=[{**self.PASSAGE, "file": file}])
 
         shown = re.sub(r"\x1b\]8;[^;\x1b]*;(file:///[!-~]*)?\x1b\\|\x1b\[[0-9;]*m", "", printed)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
@@ -168,8 +164,7 @@ def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
 
     used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "threshold": 0.6, "given": given}))
 
-    assert isinstance(used.console.file, io.StringIO)
-    assert f"{style}Read: 1974" in used.console.file.getvalue()
+    assert f"{style}Read: 1974" in written(used)
 
 
 def test_that_there_is_no_model_is_one_line_of_notice():

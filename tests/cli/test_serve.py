@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 import uvicorn
@@ -16,20 +14,6 @@ from prefrag.pipelines.asking import limit_deadline
 from tests.cli.running import prefrag
 from tests.components.document_stores.tantivy.passages import passage
 from tests.indexes import index_of
-
-
-@pytest.fixture(autouse=True)
-def environment() -> Iterator[None]:
-    """The command sets variables for its process, which is this one."""
-    with mock.patch.dict(os.environ):
-        yield
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    started: dict[str, Any] = {}
-    monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.update(settings, app=app))
-    return started
 
 
 def test_serves_this_machine_alone_by_default(started: dict[str, Any]):
@@ -69,31 +53,28 @@ def test_missing_pipelines_end_with_3(started: dict[str, Any], tmp_path: Path):
 
 
 class TestDocuments:
-    def test_of_ones_own_have_to_be_there(self, started: dict[str, Any]):
+    @pytest.mark.parametrize(("index", "advice"), [(None, "--demo"), ("absent", "--index absent")])
+    def test_of_ones_own_have_to_be_there(
+        self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch, index: str | None, advice: str
+    ):
+        if index:
+            monkeypatch.setenv("PREFRAG_INDEX", index)
+
         result = prefrag("serve")
 
         assert result.exit_code == 3
         assert "prefrag index YOUR_FILES" in result.stderr
-        assert "--demo" in result.stderr
+        assert advice in result.stderr
         assert not started
 
-    def test_that_are_named_have_to_be_there(self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_INDEX", "absent")
-
-        assert prefrag("serve").exit_code == 3
-        assert not started
-
-    def test_of_ones_own_are_served_once_they_are_indexed(self, started: dict[str, Any]):
+    @pytest.mark.parametrize(("options", "index"), [((), "default"), (("--demo",), "demo")], ids=["own", "demo"])
+    def test_of_ones_own_are_served_once_they_are_indexed_unless_the_demo_is_asked_for(
+        self, started: dict[str, Any], options: tuple[str, ...], index: str
+    ):
         index_of([passage("a", "A heron.")], index_path("default"))
 
-        assert prefrag("serve").exit_code == 0
-        assert os.environ["PREFRAG_INDEX"] == "default"
-
-    def test_of_the_demo_are_served_when_it_is_asked_for(self, started: dict[str, Any]):
-        index_of([passage("a", "A heron.")], index_path("default"))
-
-        assert prefrag("serve", "--demo").exit_code == 0
-        assert os.environ["PREFRAG_INDEX"] == "demo"
+        assert prefrag("serve", *options).exit_code == 0
+        assert os.environ["PREFRAG_INDEX"] == index
 
     def test_are_not_needed_by_a_pipeline_that_searches_none(self, started: dict[str, Any]):
         assert prefrag("serve", "--pipeline", "no_retrieval").exit_code == 0

@@ -174,7 +174,7 @@ def _load(way: str) -> Any:
     if name == "self_rag":
         return pipelines.load(name, replace)
     judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": reader["judge"]}}
-    replace |= {"RetrievalSource.fallback": None, "web.retriever": delivery["web"], "judge.judge": judge}
+    replace |= {"web.retriever": delivery["web"], "judge.judge": judge}
     if name == "mspr":
         replace |= {"reviewer.chat_generator": reader["reviewer"], "refiner.enabled": False}
     return pipelines.load(name, replace)

@@ -219,7 +219,7 @@ def _parts(
     if readings is not None:
         parts = {"ExtractiveReader": reader(readings)}
     if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
-        parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retry_policy": retry_policy()}
+        parts["RetrievalSource.retry_policy"] = retry_policy()
     for name, block in components.items():
         if class_of(block) == "RetrievalSource" and name == block["init_parameters"]["name"]:
             others = [other for other in found if other != name] if together else None

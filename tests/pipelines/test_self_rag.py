@@ -158,7 +158,7 @@ async def test_the_passages_of_two_sources_compete_with_the_blocks_of_the_mix(tm
     file = tmp_path / "self_rag_mix.yaml"
     file.write_text(write_yaml(block))
 
-    pipeline = pipelines.load(file, {**parts, "ChatModel": model, "RetrievalSource.fallback": None})
+    pipeline = pipelines.load(file, {**parts, "ChatModel": model, "RetryPolicy.fallback": None})
     result = await pipelines.ask_async(pipeline, QUESTION)
 
     assert result["answer_with_citations"] == "1974 [W1]"

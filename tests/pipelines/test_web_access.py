@@ -15,6 +15,7 @@ from prefrag.components.parts import walk_parts
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.retrievers.provider import is_web_search
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.pipelines.loading import PipelineMissing, build, find, guard_web, read_block
 from tests.fakes import CALLS, ScriptedRetriever
 from tests.pipelines.scripted import answer, retriever, scripted, search
@@ -67,7 +68,7 @@ class TestARetrieverThatHoldsAWebSearch:
     def test_makes_its_source_external_however_deep_it_is(self, part: Any):
         assert is_web_search(part)
         assert RetrievalSource("local", part).external
-        assert RetrievalSource("local", ScriptedRetriever({}, "a"), fallback=part).external
+        assert RetrievalSource("local", ScriptedRetriever({}, "a"), retry_policy=RetryPolicy(fallback=part)).external
 
     def test_differs_from_one_that_holds_none(self):
         assert not is_web_search(HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")]))

@@ -10,6 +10,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from tests.components.samples import document
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_give
 
 QUESTION = "Who married the son of Peter Andreas Heiberg?"
 HEIBERG = document("Peter Andreas Heiberg", "His son Johan Ludvig was a poet, born in 1791.")
@@ -19,9 +20,11 @@ def queries(*documents: object, question: str = QUESTION, **settings: object) ->
     return OpenQuestionQuery(**settings).run(question, list(documents))["queries"]  # type: ignore[arg-type]
 
 
-def test_the_words_that_are_not_answered_to_stand_before_the_names():
+async def test_the_words_that_are_not_answered_to_stand_before_the_names_on_both_ways():
     # Without an index words of three letters are not compared, and so not searched for.
-    assert queries(HEIBERG) == ["married Peter Andreas Heiberg His Johan Ludvig 1791"]
+    output = await both_give(OpenQuestionQuery(), QUESTION, [HEIBERG])
+
+    assert output["queries"] == ["married Peter Andreas Heiberg His Johan Ludvig 1791"]
 
 
 def test_an_index_recognises_which_words_are_inflections_of_one(tmp_path: Path):
@@ -32,11 +35,8 @@ def test_an_index_recognises_which_words_are_inflections_of_one(tmp_path: Path):
     assert queries(passage, term_statistics=store) == ["Who Peter Andreas Heiberg"]
 
 
-def test_each_document_makes_a_query_in_their_order():
+def test_each_document_makes_a_query_in_their_order_or_repeats_the_question_where_it_leaves_nothing_open():
     assert queries(document("A", "b"), document("C", "d"), question="why") == ["A", "C"]
-
-
-def test_a_document_that_leaves_nothing_open_repeats_the_question():
     assert queries(document("", "who married whom"), question="married") == ["married"]
     assert queries() == []
 
@@ -45,10 +45,6 @@ def test_names_are_limited_and_come_once():
     assert queries(document("A A B", "C D"), question="why", max_names=3) == ["A B"]
     with pytest.raises(ValueError, match="max_names is 0"):
         OpenQuestionQuery(max_names=0)
-
-
-async def test_it_does_the_same_without_blocking():
-    assert (await OpenQuestionQuery().run_async(QUESTION, [HEIBERG])) == {"queries": queries(HEIBERG)}
 
 
 def test_it_survives_saving(tmp_path: Path):

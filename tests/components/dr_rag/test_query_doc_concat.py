@@ -5,6 +5,7 @@ from haystack import Document
 
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_give
 
 
 def doc(key: str, content: str | None = "", **meta: object) -> Document:
@@ -18,10 +19,14 @@ def queries(concat: QueryDocConcat, *documents: Document) -> list[str]:
     return concat.run(query=" Who married the child? ", documents=list(documents))["queries"]
 
 
-def test_one_query_for_each_document_in_their_order():
-    first, second = queries(QueryDocConcat(), HEIBERG, doc("j", "A poet.", title="Johan"))
-    assert first == "Who married the child? Peter Andreas Heiberg His son Johan was a poet."
-    assert second == "Who married the child? Johan A poet."
+async def test_one_query_for_each_document_in_their_order_on_both_ways():
+    documents = [HEIBERG, doc("j", "A poet.", title="Johan"), doc("n", None)]
+    assert (await both_give(QueryDocConcat(), " Who married the child? ", documents))["queries"] == [
+        "Who married the child? Peter Andreas Heiberg His son Johan was a poet.",
+        "Who married the child? Johan A poet.",
+        "Who married the child?",
+    ]
+    assert queries(QueryDocConcat()) == []
 
 
 @pytest.mark.parametrize(
@@ -43,20 +48,9 @@ def test_long_documents_are_cut_and_the_question_never_is():
     assert len(queries(QueryDocConcat(max_words=None), doc("l", "word " * 9_000))[0].split()) == 9_004
 
 
-def test_a_document_without_text_leaves_the_question():
-    assert queries(QueryDocConcat(), doc("n", None)) == ["Who married the child?"]
-
-
-def test_no_documents_no_queries():
-    assert queries(QueryDocConcat()) == []
-
-
-@pytest.mark.parametrize("settings", [{"parts": "title"}, {"max_words": 0}])
-def test_settings_that_make_no_sense_are_named(settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        QueryDocConcat(**settings)
-
-
-def test_serialises():
+def test_serialises_and_names_settings_that_make_no_sense():
     loaded = rebuilt(QueryDocConcat(["content"], max_words=None))
     assert (loaded.parts, loaded.max_words) == (["content"], None)
+    for settings in ({"parts": "title"}, {"max_words": 0}):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            QueryDocConcat(**settings)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -85,25 +86,15 @@ def shown(reached: State) -> str:
 ABC = (passage("a", "ax"), passage("b", "by"), passage("c", "cz"))
 
 
-def test_the_documents_of_both_stages_become_the_observation():
+def test_the_documents_of_both_stages_become_the_observation_and_every_retrieval_is_recorded():
     reached = stage().run(after_first_stage(*ABC))["state"]
 
     assert shown(reached) == "abcxyz"
-    assert reached.step.observed
-    assert reached.step.source == "local"
+    assert (reached.step.observed, reached.step.source, reached.step.query) == (True, "local", QUESTION)
     assert [one.meta["step"] for one in reached.step.documents] == [1] * 6
-
-
-def test_every_second_stage_retrieval_is_recorded_beside_the_first():
-    reached = stage().run(after_first_stage(*ABC))["state"]
-
     assert [search.query for search in reached.step.searches] == ["q", "q ax", "q by", "q cz"]
     assert [one.id for one in reached.step.searches[1].documents] == ["x", "a"]
     assert kinds(reached) == ["found", "found", "found", "selection", "observation"]
-
-
-def test_the_query_of_the_step_stays_the_question():
-    assert stage().run(after_first_stage(*ABC))["state"].step.query == QUESTION
 
 
 def test_the_depth_of_the_second_stage_and_the_filters_of_the_run_reach_the_retriever():
@@ -190,15 +181,12 @@ def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier
     ]
 
 
-def test_a_retrieval_that_fails_is_recorded_and_survived():
+def test_a_retrieval_that_fails_is_recorded_and_survived_and_the_whole_stage_too():
     reached = stage(Letters(broken="by")).run(after_first_stage(*ABC))["state"]
 
     assert shown(reached) == "abcxz"
     assert [bool(search.error) for search in reached.step.searches] == [False, False, True, False]
     assert "out of order" in str(reached.step.searches[2].error)
-
-
-def test_a_second_stage_that_fails_whole_leaves_the_first():
     assert shown(stage(Letters(broken="q")).run(after_first_stage(*ABC))["state"]) == "abc"
 
 
@@ -216,12 +204,10 @@ def test_a_source_that_the_run_may_not_search_is_not_searched():
 async def test_a_classifier_that_fails_ends_the_run_and_keeps_its_trace(engine):
     second_stage = stage(classifier=PairClassifier(engine))
 
-    with pytest.raises(RunError, match=r"classifier is broken|dr_rag_qdc") as raised:
-        second_stage.run(after_first_stage(*ABC))
-    assert kinds(raised.value.state) == ["found", "found", "found", "error"]
-    with pytest.raises(RunError, match=r"classifier is broken|dr_rag_qdc") as raised:
-        await second_stage.run_async(after_first_stage(*ABC))
-    assert kinds(raised.value.state) == ["found", "found", "found", "error"]
+    for run in (second_stage.run_async, partial(asyncio.to_thread, second_stage.run)):
+        with pytest.raises(RunError, match=r"classifier is broken|dr_rag_qdc") as raised:
+            await run(after_first_stage(*ABC))
+        assert kinds(raised.value.state) == ["found", "found", "found", "error"]
 
 
 async def test_run_async_gives_the_same():
@@ -281,13 +267,10 @@ def test_any_component_from_query_to_documents_will_do_for_example_two_retriever
     assert shown(stage(Fused()).run(after_first_stage(passage("a", "axyz"), k=2))["state"]) == "ax"
 
 
-@pytest.mark.parametrize("settings", [{"k1": 0}, {"second_stage_depth": 0}])
-def test_settings_that_make_no_sense_are_named(settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        stage(**settings)
-
-
-def test_a_bare_retriever_is_refused_with_the_advice_to_make_it_a_source():
+def test_settings_that_make_no_sense_are_named_and_a_bare_retriever_advised_to_be_made_a_source():
+    for setting in ("k1", "second_stage_depth"):
+        with pytest.raises(ValueError, match=setting):
+            stage(**{setting: 0})
     with pytest.raises(ValueError, match="RetrievalSource"):
         SecondStage(Letters())  # type: ignore[arg-type]
 

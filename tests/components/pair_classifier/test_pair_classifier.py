@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
+from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from tests.components.serialisation import rebuilt, serialised
+from tests.components.serialisation import rebuilt
+from tests.components.two_ways import both_give
 
 
 class FakeEngine:
@@ -37,14 +39,6 @@ class FakeEngine:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FakeEngine:
         return default_from_dict(cls, data)
-
-
-class BrokenEngine:
-    def __init__(self, *scores: float):
-        self.scores = list(scores)
-
-    def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        return self.scores
 
 
 def docs(keys: str) -> list[Document]:
@@ -102,18 +96,15 @@ def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, conte
     assert inverse(positive, "abc", "x", "y", "z", drop="any") == context
 
 
-def test_inverse_selection_starts_from_the_context_of_equation_1():
+@pytest.mark.parametrize(
+    ("drop", "pairs"), [({}, ["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]), ({"drop": "any"}, 15)]
+)
+def test_inverse_selection_starts_from_equation_1_and_scores_the_pairs_of_six_documents_at_once(drop, pairs):
+    engine = FakeEngine()
+    chosen(engine, "abc", "x", "y", "z", selection="cis", **drop)
+    [scored] = engine.calls
+    assert pairs in (scored, len(scored))
     assert inverse("ax ay bx by", "ab", "abxy", "xy", k=3) == "abx"
-
-
-def test_inverse_selection_scores_the_nine_pairs_of_six_documents_at_once():
-    engine = FakeEngine()
-    chosen(engine, "abc", "x", "y", "z", selection="cis")
-    assert engine.calls == [["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]]
-
-    engine = FakeEngine()
-    chosen(engine, "abc", "x", "y", "z", selection="cis", drop="any")
-    assert [len(call) for call in engine.calls] == [15]
 
 
 # Classifier Forward Selection
@@ -177,13 +168,6 @@ def test_no_pair_is_scored_twice_and_none_of_what_is_held():
     assert sorted(pairs) == ["ax", "ay", "bx", "by"]
 
 
-def test_a_full_context_calls_no_classifier():
-    engine = FakeEngine()
-    assert chosen(engine, "abc", "x", "y", "z", k=3) == "abc"
-    assert chosen(engine, "abc", "x", "y", "z", k=3, selection="cis") == "abc"
-    assert engine.calls == []
-
-
 def _equation_4(positive: set[str], documents: str, candidates: list[str], k: int, accept: str) -> str:
     context = "".join(dict.fromkeys(documents))[:k]
     lists = dict(zip(reversed(documents), reversed(candidates), strict=True))
@@ -213,28 +197,27 @@ def test_batches_do_not_change_what_is_selected(data, accept, k, lookahead):
 # The component
 
 
-def test_the_threshold_is_a_setting_and_reaching_it_suffices():
+def test_reaching_the_threshold_suffices_and_a_document_that_comes_twice_counts_once():
     assert forward("ax", "a", "x", threshold=0.9) == "ax"
     assert forward("ax", "a", "x", threshold=0.91) == "a"
+    assert forward("ax ay", "aab", "x", "y", "") == "abx"
 
 
-def test_the_first_stage_document_comes_first_in_a_pair():
-    for selection in ("cis", "cfs"):
-        engine = FakeEngine()
-        chosen(engine, "a", "x", selection=selection)
-        assert engine.calls == [["ax"]]
+@pytest.mark.parametrize("selection", ["cis", "cfs"])
+def test_the_first_stage_document_comes_first_in_a_pair_and_a_full_context_has_none(selection):
+    engine = FakeEngine()
+    assert chosen(engine, "abc", "x", "y", "z", k=3, selection=selection) == "abc"
+    assert engine.calls == []
+    chosen(engine, "a", "x", selection=selection)
+    assert engine.calls == [["ax"]]
 
 
-def test_reports_the_verdicts_of_the_classifier():
-    output = PairClassifier(FakeEngine("ax")).run("q", docs("a"), [docs("xy")])
+async def test_reports_the_verdicts_of_the_classifier_on_both_ways():
+    output = await both_give(PairClassifier(FakeEngine("ax")), "q", docs("a"), [docs("xy")])
     assert output["pairs"] == [
         {"documents": ["a", "x"], "score": 0.9, "positive": True},
         {"documents": ["a", "y"], "score": 0.1, "positive": False},
     ]
-
-
-def test_a_first_stage_document_that_comes_twice_counts_once():
-    assert forward("ax ay", "aab", "x", "y", "") == "abx"
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -268,15 +251,15 @@ def test_first_stage_documents_with_one_id_are_two():
     assert output["documents"] == [first, other]
 
 
-def test_one_list_a_document():
-    with pytest.raises(ValueError, match="1 lists of candidates for 2 documents"):
-        PairClassifier(FakeEngine()).run("q", docs("ab"), [docs("x")])
-
-
-@pytest.mark.parametrize("scores", [(), (0.5, 0.5), (float("nan"),)])
-def test_an_engine_whose_scores_do_not_fit_is_named(scores):
-    with pytest.raises(ValueError, match="pair classifier gave"):
-        chosen(BrokenEngine(*scores), "a", "x")
+def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_for_each_pair():
+    for inputs, message in ((([docs("x")], 6), "1 lists of candidates for 2 documents"), (([], 0), "at least 1")):
+        with pytest.raises(ValueError, match=message):
+            PairClassifier(FakeEngine()).run("q", docs("ab"), *inputs)
+    for scores in ([], [0.5, 0.5], [float("nan")]):
+        engine = FakeEngine()
+        engine.score = lambda *_, scores=scores: scores  # type: ignore[method-assign]
+        with pytest.raises(ValueError, match="pair classifier gave"):
+            chosen(engine, "a", "x")
 
 
 @pytest.mark.parametrize(
@@ -291,6 +274,7 @@ def test_an_engine_whose_scores_do_not_fit_is_named(scores):
         {"lookahead": 0},
         {"threshold": 0},
         {"threshold": 1.0},
+        {"rank_weight": -1},
     ],
 )
 def test_settings_that_make_no_sense_are_named(settings):
@@ -298,33 +282,22 @@ def test_settings_that_make_no_sense_are_named(settings):
         PairClassifier(**{"engine": FakeEngine(), **settings})
 
 
-def test_k_of_a_run_must_be_positive():
-    with pytest.raises(ValueError, match="at least 1"):
-        PairClassifier(FakeEngine()).run("q", [], [], k=0)
-
-
-def test_serialises_with_its_engine():
+def test_serialises_with_its_engine_which_needs_no_warm_up():
     classifier = PairClassifier(FakeEngine(), "cis", k=4, threshold=0.3, drop="any", accept="all", lookahead=2)
+    classifier.warm_up()
     loaded = rebuilt(classifier)
     assert isinstance(loaded.engine, FakeEngine)
     assert (loaded.k, loaded.threshold, loaded.drop, loaded.accept, loaded.lookahead) == (4, 0.3, "any", "all", 2)
 
 
-def test_the_transformer_can_be_named_in_one_word():
-    data = serialised(PairClassifier("transformer"))["init_parameters"]["engine"]
-    assert data["type"] == "prefrag.components.pair_classifier.transformer_pair_scorer.TransformerPairScorer"
-
-
-def test_without_a_trained_classifier_the_message_names_what_works():
+def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_none_is_trained():
     classifier = PairClassifier("transformer")
+    assert isinstance(classifier.engine, TransformerPairScorer)
+    assert rebuilt(classifier).engine.to_dict() == classifier.engine.to_dict()
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         classifier.warm_up()
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         classifier.run("q", docs("a"), [docs("x")])
-
-
-def test_an_engine_needs_no_warm_up():
-    PairClassifier(FakeEngine()).warm_up()
 
 
 # Fill, which is not in the paper
@@ -344,13 +317,9 @@ def filled(positive: str, documents: str, *candidates: str, **settings: Any) -> 
         pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
     ],
 )
-def test_fill_ranks_by_the_best_pair(positive: str, k: int, context: str):
+def test_fill_ranks_by_the_best_pair_and_gives_the_only_document_there_is(positive: str, k: int, context: str):
     assert filled(positive, "ab", "xy", "zw", k=k) == context
-
-
-def test_fill_gives_the_only_document_there_is():
-    assert filled("", "a", "") == "a"
-    assert filled("", "") == ""
+    assert (filled("", "a", ""), filled("", "")) == ("a", "")
 
 
 def test_the_weight_of_the_first_stage_can_be_taken_away():
@@ -363,21 +332,21 @@ def test_the_weight_of_the_first_stage_can_be_taken_away():
     assert chosen(engine, "ab", "xy", "", **{**settings, "k": 2}, rank_weight=0) == "ay"
 
 
-def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call():
-    engine = FakeEngine("ay", "bz")
+@pytest.mark.parametrize(
+    ("positive", "selection", "context", "pairs"),
+    [
+        ("ay bz", {"selection": "cfs", "lookahead": 1}, "abyz", ["ax", "ay", "ab", "bz", "bw", "ba"]),
+        ("ax bx az", {"selection": "cis"}, "abxz", ["ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"]),
+    ],
+)
+def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call(positive, selection, context, pairs):
+    engine = FakeEngine(*positive.split())
     engine.together = True  # type: ignore[attr-defined]
 
-    assert chosen(engine, "ab", "xy", "zw", selection="cfs", lookahead=1) == "abyz"
-    assert engine.calls == [["ax", "ay", "ab", "bz", "bw", "ba"]]
-
-
-def test_cis_too_scores_the_pairs_of_all_lists_in_one_call_when_the_engine_wants_them_together():
-    engine = FakeEngine("ax", "bx", "az")
-    engine.together = True  # type: ignore[attr-defined]
-
-    assert chosen(engine, "ab", "xy", "zw", selection="cis") == "abxz"
+    assert chosen(engine, "ab", "xy", "zw", **selection) == context
     [scored] = engine.calls
-    assert {"ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"} == set(scored)
+    assert set(scored) == set(pairs)
+    assert selection["selection"] == "cis" or scored == pairs
 
 
 @pytest.mark.parametrize(("selection", "label"), [("cis", "pair"), ("cfs", "pair"), ("fill", "passage")])
@@ -386,8 +355,3 @@ def test_the_shipped_trees_are_the_default_those_of_pairs_where_a_threshold_sele
 
     assert isinstance(engine, TreePairScorer)
     assert engine.label == label
-
-
-def test_a_negative_weight_of_the_first_stage_is_refused():
-    with pytest.raises(ValueError, match="rank_weight is -1"):
-        PairClassifier(rank_weight=-1)

@@ -31,7 +31,7 @@ def of(first: Document, second: Document) -> dict[str, float]:
     return features(QUESTION, (first, second))[0]
 
 
-def test_the_words_of_the_question_that_each_passage_covers():
+def test_the_words_and_titles_of_the_question_in_each_passage_and_the_words_that_only_both_have():
     # harbour, town, built, schooner, aurora: without statistics all words of four letters and more weigh the same.
     counted = of(AURORA, BRENNAN)
 
@@ -41,6 +41,14 @@ def test_the_words_of_the_question_that_each_passage_covers():
     assert counted["covered_pair"] == pytest.approx(4 / 5)
     assert counted["open_covered_b"] == pytest.approx(2 / 3)
     assert counted["question_words"] == 5
+    assert (counted["title_a_asked"], counted["title_b_asked"], counted["titles_asked"]) == (1, 0, 1)
+    # Aurora is the only word of the question, behind the first, that is written as a name.
+    assert (counted["names_a"], counted["names_b"]) == (1, 0)
+    # launched, brennan, brothers
+    assert counted["shared"] == 3
+    assert of(AURORA, CHEESE)["shared"] == 0
+    # launched: "brennan brothers" is a title on one side.
+    assert counted["shared_phrases"] == 0
 
 
 def test_whose_title_stands_in_whose_text():
@@ -53,26 +61,12 @@ def test_whose_title_stands_in_whose_text():
     assert (there["links_from_a"], there["links_to_b"]) == (1, 1)
 
 
-def test_a_title_counts_as_whole_words_and_without_its_parenthesis():
+def test_a_title_counts_as_whole_words_without_its_parenthesis_and_within_one():
     brothers = document("Brennan Brothers (shipyard)", "A yard.")
-    brenn = document("Brenn", "A village.")
-
-    assert of(AURORA, brothers)["title_b_in_a"] == 1
-    assert of(AURORA, brenn)["title_b_in_a"] == 0
-
-
-def test_a_title_in_a_parenthesis_at_the_end_of_a_text_is_found():
     text = document("Yards", "The yards of the coast (Brennan Brothers)")
 
-    assert of(text, BRENNAN)["title_b_in_a"] == 1
-
-
-def test_which_title_the_question_names():
-    counted = of(AURORA, BRENNAN)
-
-    assert (counted["title_a_asked"], counted["title_b_asked"], counted["titles_asked"]) == (1, 0, 1)
-    # Aurora is the only word of the question, behind the first, that is written as a name.
-    assert (counted["names_a"], counted["names_b"]) == (1, 0)
+    assert of(AURORA, brothers)["title_b_in_a"] == of(text, BRENNAN)["title_b_in_a"] == 1
+    assert of(AURORA, document("Brenn", "A village."))["title_b_in_a"] == 0
 
 
 def test_passages_of_two_sources_with_the_same_id_are_two():
@@ -89,16 +83,6 @@ def test_where_a_passage_leads_on_to():
     assert min(brothers["open_fit_b"], other["open_fit_b"]) > 0.5
     assert (brothers["led_on_b"], other["led_on_b"]) == (1, 0)
     assert (brothers["led_on_rank_b"], cheese["open_fit_b"]) == (0, 0)
-
-
-def test_words_that_both_have_and_the_question_has_not():
-    counted = of(AURORA, BRENNAN)
-
-    # launched, brennan, brothers
-    assert counted["shared"] == 3
-    assert of(AURORA, CHEESE)["shared"] == 0
-    # launched: "brennan brothers" is a title on one side.
-    assert counted["shared_phrases"] == 0
 
 
 def test_rare_words_weigh_more(tmp_path: Path):
@@ -167,10 +151,6 @@ def test_texts_are_analysed_in_one_call_with_the_same_result():
     assert together.calls == 1
 
 
-def test_no_pairs_no_rows():
-    assert pair_features(QUESTION, []).shape == (0, len(FEATURES))
-
-
 texts = st.text(max_size=30)
 
 
@@ -184,4 +164,5 @@ def test_any_text_gives_finite_numbers(question: str, passages: list[tuple[str, 
     rows = pair_features(question, [(pool[0], other) for other in pool[1:]])
 
     assert rows.shape == (len(pool) - 1, len(FEATURES))
+    assert pair_features(question, []).shape == (0, len(FEATURES))
     assert np.isfinite(rows).all()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
     TransformerPairScorer,
     encode_pairs,
 )
+from tests.components.serialisation import rebuilt
 
 WORDS = [
     "who",
@@ -104,24 +104,45 @@ def tokens(folder: Path, question: str, first: str, second: str, **limits: int) 
     return tokenizer.convert_ids_to_tokens(encoded["input_ids"][0].tolist())
 
 
-def test_scores_every_pair_between_0_and_1(folder: Path):
-    scores = TransformerPairScorer(str(folder)).score(QUESTION, NINE)
+def test_scores_every_pair_between_0_and_1_in_batches_of_any_size_and_on_threads(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    scorer = TransformerPairScorer(str(folder))
+    scores = scorer.score(QUESTION, NINE)
 
     assert len(scores) == 9
     assert all(isinstance(score, float) and 0 <= score <= 1 for score in scores)
     assert len({round(score, 5) for score in scores}) == 9
+    with ThreadPoolExecutor(4) as pool:
+        for again in pool.map(lambda _: scorer.score(QUESTION, NINE), range(16)):
+            assert again == pytest.approx(scores, abs=1e-5)
+    monkeypatch.setenv("PREFRAG_PAIR_CLASSIFIER", str(folder))
+    assert TransformerPairScorer().score(QUESTION, NINE) == scores
+    monkeypatch.setattr(transformer_pair_scorer, "_BATCH", 2)
+    assert TransformerPairScorer(str(folder)).score(QUESTION, NINE) == pytest.approx(scores, abs=1e-4)
 
 
-def test_the_model_reads_the_question_and_both_documents(folder: Path):
-    assert tokens(folder, "who was johan", "his son", "a poet") == (
-        ["[CLS]", "who", "was", "johan", "[SEP]", "his", "son", "[SEP]", "a", "poet", "[SEP]"]
-    )
+def test_the_model_reads_the_question_and_both_documents_long_ones_cut_each_by_itself(folder: Path):
+    whole = tokens(folder, "who was johan", "his son", "a poet")
+    cut = tokens(folder, "who " * 500, "johan " * 500, "poet " * 500, question_tokens=3, document_tokens=5)
+
+    assert whole == ["[CLS]", "who", "was", "johan", "[SEP]", "his", "son", "[SEP]", "a", "poet", "[SEP]"]
+    assert cut == ["[CLS]", *["who"] * 3, "[SEP]", *["johan"] * 5, "[SEP]", *["poet"] * 5, "[SEP]"]
 
 
-def test_long_texts_are_cut_each_by_itself(folder: Path):
-    found = tokens(folder, "who " * 500, "johan " * 500, "poet " * 500, question_tokens=3, document_tokens=5)
+@pytest.mark.parametrize(
+    ("sons", "poets", "kept"),
+    [
+        pytest.param(120, 100, (120, 100), id="whole where the model has room"),
+        pytest.param(400, 20, (228, 20), id="of two that do not fit the longer is cut"),
+        pytest.param(400, 400, (124, 124), id="or both alike"),
+    ],
+)
+def test_documents_share_the_room_of_the_model(folder: Path, sons: int, poets: int, kept: tuple[int, int]):
+    found = tokens(folder, "who was johan", "son " * sons, "poet " * poets)
 
-    assert found == ["[CLS]", *["who"] * 3, "[SEP]", *["johan"] * 5, "[SEP]", *["poet"] * 5, "[SEP]"]
+    assert (found.count("son"), found.count("poet")) == kept
+    assert len(found) == 1 + 3 + 1 + kept[0] + 1 + kept[1] + 1 <= 256
 
 
 def test_what_stands_behind_the_cap_does_not_count(folder: Path):
@@ -130,13 +151,6 @@ def test_what_stands_behind_the_cap_does_not_count(folder: Path):
     long = [(Document(content="the son of heiberg was a poet"), Document(content="johan married the actress who was"))]
 
     assert scorer.score(QUESTION, long) == pytest.approx(scorer.score(QUESTION, cut))
-
-
-def test_batches_of_any_size_give_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    whole = TransformerPairScorer(str(folder)).score(QUESTION, NINE)
-    monkeypatch.setattr(transformer_pair_scorer, "_BATCH", 2)
-
-    assert TransformerPairScorer(str(folder)).score(QUESTION, NINE) == pytest.approx(whole, abs=1e-4)
 
 
 def test_a_model_with_one_output_is_read_as_the_odds_of_the_pair(folder: Path, tmp_path: Path):
@@ -161,15 +175,6 @@ def test_an_exported_model_scores_the_same(exported: Path):
         assert scorer.score(QUESTION, NINE[:count]) == pytest.approx(torch_scores[:count], abs=1e-3)
 
 
-def test_threads_share_a_scorer(folder: Path):
-    scorer = TransformerPairScorer(str(folder))
-    expected = scorer.score(QUESTION, NINE)
-
-    with ThreadPoolExecutor(4) as pool:
-        for scores in pool.map(lambda _: scorer.score(QUESTION, NINE), range(16)):
-            assert scores == pytest.approx(expected, abs=1e-5)
-
-
 def test_selects_documents(folder: Path):
     first, second = NINE[0]
     score = TransformerPairScorer(str(folder)).score(QUESTION, [(first, second)])[0]
@@ -182,10 +187,6 @@ def test_selects_documents(folder: Path):
     assert selected(score + 0.001) == [first]
 
 
-def test_no_pairs_need_no_model():
-    assert TransformerPairScorer("nowhere").score(QUESTION, []) == []
-
-
 def test_a_model_that_was_never_trained_to_classify_is_refused(folder: Path, tmp_path: Path):
     from transformers import AutoModel, AutoTokenizer
 
@@ -196,41 +197,26 @@ def test_a_model_that_was_never_trained_to_classify_is_refused(folder: Path, tmp
         TransformerPairScorer(str(tmp_path)).warm_up()
 
 
-def test_more_tokens_than_the_model_reads_are_refused(folder: Path):
-    with pytest.raises(ValueError, match=r"reads 256 tokens, and 264 are set: lower document_tokens"):
-        TransformerPairScorer(str(folder), document_tokens=100).warm_up()
-
-
-def test_a_folder_that_is_not_there_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_is_not_there_and_what_its_model_cannot_do_are_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
     with pytest.raises(ClassifierMissing, match=r"'.*missing' cannot be loaded.*dr_rag_qdc"):
         TransformerPairScorer(str(tmp_path / "missing")).warm_up()
-
-
-def test_a_model_that_was_not_exported_is_named(folder: Path):
+    with pytest.raises(ValueError, match=r"reads 256 tokens, and 264 are set: lower document_tokens"):
+        TransformerPairScorer(str(folder), document_tokens=100).warm_up()
     pytest.importorskip("onnxruntime", reason="ONNX Runtime comes with the extra `classifier`")
-
     with pytest.raises(ClassifierMissing, match=r"There is no .*other\.onnx"):
         TransformerPairScorer(str(folder), backend="onnx", onnx_file="other.onnx").warm_up()
 
 
-def test_the_environment_names_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_PAIR_CLASSIFIER", str(folder))
-
-    assert TransformerPairScorer().score(QUESTION, NINE) == TransformerPairScorer(str(folder)).score(QUESTION, NINE)
-
-
-def test_without_a_model_the_message_states_what_to_do():
+def test_without_a_model_or_the_package_the_message_states_what_to_do(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         TransformerPairScorer().warm_up()
-
-
-def test_without_the_package_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-
     with pytest.raises(ClassifierMissing, match=r"'transformers'.*EXTRAS=classifier.*dr_rag_qdc"):
         TransformerPairScorer("models/pairs").warm_up()
+    assert TransformerPairScorer("nowhere").score(QUESTION, []) == []
 
 
 @pytest.mark.parametrize("settings", [{"backend": "tensorflow"}, {"question_tokens": 0}, {"document_tokens": 0}])
@@ -240,20 +226,5 @@ def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]):
 
 
 def test_serialises():
-    data = TransformerPairScorer("models/pairs", backend="onnx", device="cpu", document_tokens=500).to_dict()
-    assert json.loads(json.dumps(data)) == data
-    assert TransformerPairScorer.from_dict(data).to_dict() == data
-
-
-def test_documents_are_read_whole_where_the_model_has_room(folder: Path):
-    found = tokens(folder, "who was johan", "his son " * 60, "a poet " * 50)
-
-    assert len(found) == 1 + 3 + 1 + 120 + 1 + 100 + 1
-
-
-def test_of_two_documents_that_do_not_fit_the_longer_is_cut(folder: Path):
-    found = tokens(folder, "who was johan", "son " * 400, "poet " * 20)
-
-    assert (len(found), found.count("poet")) == (256, 20)
-    both = tokens(folder, "who was johan", "son " * 400, "poet " * 400)
-    assert both.count("son") == both.count("poet") == 124
+    loaded = rebuilt(TransformerPairScorer("models/pairs", backend="onnx", device="cpu", document_tokens=500))
+    assert (loaded.backend, loaded.document_tokens) == ("onnx", 500)

@@ -42,17 +42,14 @@ def test_the_shipped_ones_find_what_belongs_together(store: TantivyDocumentStore
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_no_pairs_no_scores():
-    assert TreePairScorer().score(QUESTION, []) == []
-
-
-def test_threads_may_share_it(store: TantivyDocumentStore):
+def test_threads_may_share_it_and_no_pairs_have_no_scores(store: TantivyDocumentStore):
     scorer = TreePairScorer(term_statistics=store)
     pairs = [(AURORA, YARD), (AURORA, SCHOOL)]
     expected = scorer.score(QUESTION, pairs)
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: scorer.score(QUESTION, pairs), range(20))) == [expected] * 20
+    assert scorer.score(QUESTION, []) == []
 
 
 def test_it_survives_saving(tmp_path: Path):
@@ -64,16 +61,10 @@ def test_it_survives_saving(tmp_path: Path):
     assert rebuilt(PairClassifier(loaded)).engine.model == "own.json"
 
 
-def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
-    with pytest.raises(TreesMissing, match=r"own\.json"):
-        PairClassifier(TreePairScorer(str(tmp_path / "own.json"))).warm_up()
-
-
-def test_an_empty_path_is_refused():
+def test_an_empty_path_another_label_and_a_file_that_is_absent_are_refused_before_the_first_question(tmp_path: Path):
     with pytest.raises(ValueError, match="model is empty"):
         TreePairScorer("")
-
-
-def test_trees_of_another_label_are_refused():
     with pytest.raises(ValueError, match="label is 'document': set it to pair or passage"):
         TreePairScorer(label="document")  # type: ignore[arg-type]
+    with pytest.raises(TreesMissing, match=r"own\.json"):
+        PairClassifier(TreePairScorer(str(tmp_path / "own.json"))).warm_up()

@@ -21,15 +21,11 @@ def scored(text: str, start: int, end: int, none: float = 0.0, height: float = 5
     return Scored(encoded, starts, stops, np.array([0.0, 0.0, 0.0, none]))
 
 
-def test_the_best_span_runs_from_the_best_start_to_the_best_end():
+def test_the_best_span_runs_from_the_best_start_to_the_best_end_and_never_ends_before_it_begins():
     [best] = EncoderScores([scored("she met Ann Low there", 2, 3)]).best_spans(1)
 
     assert (best.text, best.begin, best.end) == ("Ann Low", 8, 15)
-
-
-def test_a_span_never_ends_before_it_begins():
-    for one in EncoderScores([scored("she met Ann Low there", 3, 1)]).best_spans(5):
-        assert one.begin < one.end
+    assert all(one.begin < one.end for one in EncoderScores([scored("she met Ann Low there", 3, 1)]).best_spans(5))
 
 
 def test_spans_of_all_parts_compete():
@@ -41,11 +37,8 @@ def test_spans_of_all_parts_compete():
     assert scores.passage_shares().sum() == pytest.approx(1)
 
 
-def test_a_span_between_tokens_has_the_least_score():
+def test_a_span_between_tokens_has_the_least_score_and_an_answer_may_be_in_the_likeliest_part():
     scores = EncoderScores([scored("she met Ann", 2, 2)])
 
     assert scores.scores_of(SpanCandidate(0, "he", "phrase", 1, 3)) == (LEAST, pytest.approx(scores.end[1]))
-
-
-def test_an_answer_may_be_in_the_part_that_is_likeliest_to_hold_one():
     assert EncoderScores([scored("a b", 0, 0, none=9), scored("c d", 0, 0, none=-9)]).kinds[3] < 0.1

@@ -91,44 +91,24 @@ def test_what_cannot_be_answered_is_not_guessed_at(reader, question, documents):
     assert reader.read(question, documents) == []
 
 
-def test_more_documents_than_fit_together_are_read_in_turns(reader):
-    others = [
-        Document(content=f"Ferry {number} is painted white.", meta={"title": f"Ferry {number}"}) for number in range(9)
-    ]
+def test_more_documents_than_fit_together_are_read_in_turns_and_of_too_many_those_in_the_best_pairs(reader):
+    ferries = [Document(content=f"Ferry {n} is painted white.", meta={"title": f"Ferry {n}"}) for n in range(9)]
+    markets = [Document(content=f"The market of Aldmoor opened in {year}.") for year in range(1900, 1910)]
 
-    found = reader.read("When did the Calibration Hall open?", [*others, HALL])
+    in_turns = reader.read("When did the Calibration Hall open?", [*ferries, HALL])
+    of_the_best = ExtractiveReader(max_documents=2).read("Who opened the Ostermoor Shipyard?", [*markets, HALL, YARD])
 
-    assert found[0].document is HALL
-
-
-def test_of_more_documents_those_in_the_best_pairs_are_read():
-    others = [Document(content=f"The market of Aldmoor opened in {year}.") for year in range(1900, 1910)]
-
-    found = ExtractiveReader(max_documents=2).read("Who opened the Ostermoor Shipyard?", [*others, HALL, YARD])
-
-    assert found[0].document is YARD
+    assert in_turns[0].document is HALL
+    assert of_the_best[0].document is YARD
 
 
-def test_it_is_rebuilt_from_its_settings():
+def test_it_is_rebuilt_from_its_settings_and_refuses_numbers_under_one_and_an_empty_model():
     again = rebuilt(ExtractiveReader(max_documents=7, candidates=3))
 
     assert (again.max_documents, again.candidates) == (7, 3)
-
-
-def test_a_reader_that_is_absent_says_how_to_get_one(tmp_path):
-    with pytest.raises(ReaderMissing, match="prefrag train reader"):
-        ExtractiveReader(str(tmp_path)).warm_up()
-
-
-@pytest.mark.parametrize("setting", ["max_documents", "candidates"])
-def test_a_setting_under_one_is_refused(setting):
-    with pytest.raises(ValueError, match=setting):
-        ExtractiveReader(**{setting: 0})
-
-
-def test_an_empty_model_is_refused():
-    with pytest.raises(ValueError, match="model is empty"):
-        ExtractiveReader(model="")
+    for setting, value in (("max_documents", 0), ("candidates", 0), ("model", "")):
+        with pytest.raises(ValueError, match=f"{setting} is"):
+            ExtractiveReader(**{setting: value})
 
 
 def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_were_right_in_training():
@@ -141,9 +121,10 @@ def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_wer
 
 
 @pytest.mark.parametrize("card", ["", "[]", '{"threshold": 0.5}', '{"threshold": "high"}'])
-def test_a_card_that_is_none_is_refused_with_what_to_do(tmp_path: Path, card: str):
+def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
+    with pytest.raises(ReaderMissing, match="prefrag train reader"):
+        ExtractiveReader(str(tmp_path)).warm_up()
     (tmp_path / "card.json").write_text(card, encoding="utf-8")
-
     with pytest.raises(ReaderMissing, match=r"prefrag train reader"):
         read_card(tmp_path / "card.json")
 
@@ -154,14 +135,11 @@ DESIGNER = Document(content="Mona Reeve was born in Pellhaven.", meta={"title": 
 OTHERS = [Document(content=f"Bread costs {n} crowns.", meta={"title": f"Price list {n}"}) for n in range(8)]
 
 
-def test_those_are_chosen_that_are_needed_together():
+@pytest.mark.parametrize("number", [2, 3])
+def test_those_are_chosen_that_are_needed_together_and_none_left_out_or_moved_where_there_are_no_more(number: int):
     chosen = choose_documents(QUESTION, [*OTHERS, LAMP, DESIGNER], 2)
 
     assert {one.id for one in chosen} == {LAMP.id, DESIGNER.id}
-
-
-@pytest.mark.parametrize("number", [2, 3])
-def test_none_is_left_out_or_moved_where_there_are_no_more(number: int):
     assert choose_documents(QUESTION, [DESIGNER, LAMP], number) == [DESIGNER, LAMP]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from prefrag.components.reader.span_features import FEATURES, answer_key, question_cover, span_features
 
@@ -23,30 +24,28 @@ def feature(text: str, name: str) -> float:
     return float(spans.rows[place][FEATURES.index(name)])
 
 
-def test_each_span_has_a_row():
+def test_each_span_has_a_row_and_no_passages_have_no_spans():
     spans = span_features(QUESTION, PASSAGES, None, weight)
 
     assert spans.rows.shape == (len(spans.candidates), len(FEATURES)) == (len(spans.keys), len(FEATURES))
+    assert span_features(QUESTION, [], None, weight).candidates == []
 
 
-def test_a_name_of_the_question_is_known():
-    assert feature("Silver Anna", "is_in_question") == 1
-    assert feature("Gustav Low", "is_in_question") == 0
-
-
-def test_a_passage_is_linked_where_the_named_one_mentions_its_title():
-    assert feature("Gustav Low", "linked_from_named") == 1
-    assert feature("1931", "linked_from_named") == 0
-
-
-def test_what_stands_around_a_span_is_known():
-    assert feature("Gustav Low", "near_founded") == 1
-    assert feature("Gustav Low", "near_by") == 1
-    assert feature("1887", "follows_in") == 1
-
-
-def test_without_an_encoder_its_features_are_empty():
-    assert np.isnan(feature("Gustav Low", "read_span"))
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("Silver Anna", "is_in_question", 1),
+        ("Gustav Low", "is_in_question", 0),
+        ("Gustav Low", "linked_from_named", 1),
+        ("1931", "linked_from_named", 0),
+        ("Gustav Low", "near_founded", 1),
+        ("Gustav Low", "near_by", 1),
+        ("1887", "follows_in", 1),
+        ("Gustav Low", "read_span", np.nan),  # Without an encoder its features are empty.
+    ],
+)
+def test_a_name_of_the_question_a_link_and_what_stands_around_a_span_are_known(text: str, name: str, value: float):
+    assert feature(text, name) == pytest.approx(value, nan_ok=True)
 
 
 def test_equal_answers_have_one_key():
@@ -58,7 +57,3 @@ def test_all_passages_together_cover_more_of_a_question_than_one():
     every, two = question_cover(QUESTION, PASSAGES, weight)
 
     assert every == two > question_cover(QUESTION, PASSAGES[1:], weight)[0]
-
-
-def test_no_passages_have_no_spans():
-    assert span_features(QUESTION, [], None, weight).candidates == []

@@ -82,12 +82,12 @@ def source(retriever: Any, **changes: Any) -> RetrievalSource:
     return RetrievalSource(**{"name": "local", "retriever": retriever, "retry_policy": once(), **changes})
 
 
-def once(timeout: float = 15.0) -> RetryPolicy:
-    return RetryPolicy(timeout=timeout, retries=0)
+def once(timeout: float = 15.0, fallback: Any = None) -> RetryPolicy:
+    return RetryPolicy(timeout=timeout, retries=0, fallback=fallback)
 
 
-def again(retries: int, timeout: float = 15.0) -> RetryPolicy:
-    return RetryPolicy(timeout=timeout, retries=retries, backoff=0.0)
+def again(retries: int, fallback: Any = None, timeout: float = 15.0) -> RetryPolicy:
+    return RetryPolicy(timeout=timeout, retries=retries, backoff=0.0, fallback=fallback)
 
 
 def numbered(count: int, **meta: Any) -> list[Document]:
@@ -122,7 +122,7 @@ class TestInit:
             ({"name": "a+b"}, "joins the names"),
             ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
             ({"ranker": object()}, "ranker of source 'local' has no `run`"),
-            ({"fallback": "ddgs"}, "fallback of source 'local' has no `run`"),
+            ({"retry_policy": RetryPolicy(fallback="ddgs")}, "fallback of source 'local' has no `run`"),
             ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
             ({"candidates": 0}, "candidates is 0: set it"),
         ],
@@ -138,14 +138,12 @@ class TestSerialisation:
             "web",
             ScriptedRetriever({"a": "A."}, "web"),
             ranker=TitleMatchRanker(top_k=3),
-            fallback=ScriptedRetriever({}, "second"),
             external=True,
             top_k=3,
             candidates=50,
-            retry_policy=RetryPolicy(timeout=2.5, retries=1, backoff=0.1),
-            domains=DomainFilter(allowed=["example.org"], denied=["bad.example.org"]),
+            retry_policy=RetryPolicy(2.5, retries=1, backoff=0.1, fallback=ScriptedRetriever({}, "second")),
             recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
-            gate=WebGate(max_characters=200),
+            gate=WebGate(200, DomainFilter(["example.org"], denied=["bad.example.org"])),
         )
 
         loaded = rebuilt(whole)
@@ -153,8 +151,9 @@ class TestSerialisation:
         assert isinstance(loaded.retriever, ScriptedRetriever)
         assert isinstance(loaded.recording, Recording)
         assert loaded.retry_policy.timeout == 2.5
+        assert isinstance(loaded.retry_policy.fallback, ScriptedRetriever)
         assert loaded.gate.max_characters == 200
-        assert loaded.domains.denied == ["bad.example.org"]
+        assert loaded.gate.domains.denied == ["bad.example.org"]
 
     def test_serialises_parts_that_have_no_way_of_their_own(self):
         from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
@@ -338,7 +337,7 @@ class TestContext:
     def test_goes_to_each_provider_as_far_as_it_takes_it(self):
         first, second = Aware(errors=(ConnectionError("gone"),)), Giving(document("c"))
 
-        reached = source(first, fallback=second).run(self.SECOND_STEP)
+        reached = source(first, retry_policy=once(fallback=second)).run(self.SECOND_STEP)
 
         assert [found.id for found in last_search(reached).documents] == ["c"]
         assert first.passed == [(QUESTION, ["a", "b"])]
@@ -484,7 +483,7 @@ class TestFallback:
     def test_is_called_once_when_every_attempt_at_the_first_provider_has_failed(self):
         first, second = Giving(errors=(ConnectionError("rate limit"),) * 9), Giving(document("a"))
 
-        search = last_search(source(first, fallback=second, retry_policy=again(2)).run(state(search_step())))
+        search = last_search(source(first, retry_policy=again(2, second)).run(state(search_step())))
 
         assert (len(first.queries), len(second.queries)) == (3, 1)
         assert (search.provider, search.error, len(search.documents)) == ("Giving", None, 1)
@@ -492,25 +491,27 @@ class TestFallback:
     def test_is_not_called_when_the_first_provider_finds_nothing(self):
         second = Giving(document("a"))
 
-        assert source(Giving(), fallback=second).run("a")["documents"] == []
+        assert source(Giving(), retry_policy=once(fallback=second)).run("a")["documents"] == []
         assert second.queries == []
 
     async def test_that_fails_too_is_reported_with_the_first(self):
         first, second = Giving(errors=(ConnectionError("one"),)), Giving(errors=(ConnectionError("two"),))
 
-        output = await source(first, fallback=second).run_async(state(search_step()))
+        output = await source(first, retry_policy=once(fallback=second)).run_async(state(search_step()))
 
         assert last_search(output).error == "Giving: one; Giving: two"
 
     def test_follows_a_first_provider_that_hangs(self, hanging: Hanging):
-        output = source(hanging, fallback=Giving(document("a")), retry_policy=once(DEADLINE)).run("a")
+        output = source(hanging, retry_policy=once(DEADLINE, Giving(document("a")))).run("a")
 
         assert len(output["documents"]) == 1
 
     def test_is_never_called_for_a_stand_in(self):
         stand_in, outside = StandIn(errors=(OSError("broken index"),)), Giving(document("a"))
 
-        search = last_search(source(stand_in, fallback=outside, external=True).run(state(search_step())))
+        search = last_search(
+            source(stand_in, retry_policy=once(fallback=outside), external=True).run(state(search_step()))
+        )
 
         assert outside.queries == [], "the query would leave this machine"
         assert search.error == "StandIn: broken index"
@@ -520,7 +521,7 @@ class TestFallback:
 class TestDomains:
     def test_are_filtered_before_the_best_are_kept(self):
         given = [document("a", url="https://bad.example"), document("b", link="https://example.org/b")]
-        filtered = source(Giving(*given), domains=DomainFilter(denied=["bad.example"]), top_k=1)
+        filtered = source(Giving(*given), gate=WebGate(domains=DomainFilter(denied=["bad.example"])), top_k=1)
 
         assert [found.id for found in filtered.run("a")["documents"]] == ["b"]
 
@@ -581,7 +582,7 @@ class TestLeavingThisMachine:
         assert not self.search(StandIn(document("a")), external=True).sent_out
 
     def test_is_reported_of_the_fallback_as_well(self):
-        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).sent_out
+        assert self.search(Giving(errors=(OSError("x"),)), retry_policy=once(fallback=Giving()), external=True).sent_out
 
 
 class TestRecording:
@@ -702,7 +703,7 @@ class TestLookups:
     def test_of_a_second_provider_are_added_and_those_of_another_attempt_are_not(self):
         failing = Giving(errors=(OSError("gone"), OSError("gone")))
 
-        reached = source(failing, fallback=Giving(), retry_policy=again(1)).run(state(search_step()))
+        reached = source(failing, retry_policy=again(1, Giving())).run(state(search_step()))
 
         assert last_search(reached).lookups == 2
 
@@ -719,7 +720,7 @@ def test_warms_up_its_parts():
         def warm_up(self) -> None:
             warmed.append("part")
 
-    source(Cold(), fallback=Cold()).warm_up()
+    source(Cold(), retry_policy=once(fallback=Cold())).warm_up()
 
     assert warmed == ["part", "part"]
 

@@ -44,29 +44,18 @@ async def test_the_component_gives_the_result_on_both_ways():
     assert await AnswerComposer().run_async(answer) == {"result": compose(answer)}
 
 
-def test_the_result_can_be_written_as_json():
-    assert json.loads(json.dumps(compose(finished()))) == compose(finished())
-
-
 class TestAnswer:
-    def test_is_that_of_the_last_step(self):
+    def test_is_that_of_the_last_step_and_marked_where_it_was_forced(self):
         result = compose(finished())
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
         assert (result["explanation"], result["suggestions"]) == ("As the passages say.", "None.")
         assert result["errors"] == []
-
-    def test_that_was_forced_is_marked(self):
         assert compose(state(answer_step(forced=True)))["forced"]
 
-    def test_that_is_empty_is_an_error(self):
-        result = compose(state(Step(Action.UNREADABLE, forced=True)))
-
-        assert result["answer"] == ""
-        assert result["errors"] == ["The model gave no answer in words."]
-
-    def test_that_is_nothing_but_a_citation_is_an_error(self):
-        result = compose(state(observed_step(LOCAL), answer_step("[1]", label=Label.CORRECT)))
+    @pytest.mark.parametrize("last", [Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT)])
+    def test_that_is_empty_or_nothing_but_a_citation_is_an_error(self, last: Step):
+        result = compose(state(observed_step(LOCAL), last))
 
         assert result["answer"] == ""
         assert result["errors"] == ["The model gave no answer in words."]
@@ -98,8 +87,9 @@ class TestDocuments:
     def test_are_those_that_the_model_was_shown(self):
         assert [shown["id"] for shown in compose(finished())["documents"]] == ["alpha", "delta"]
 
-    def test_tell_where_they_come_from(self):
-        shown = document("alpha", source="web", url="https://example.org/a", step=2, file_path="a.pdf", page_number=3)
+    def test_tell_where_they_come_from_and_where_in_their_file_they_are(self):
+        meta = {"heading": "Manual > Installation", "split_id": 2, "split_count": 12, "file_path": "a.pdf"}
+        shown = document("alpha", source="web", url="https://example.org/a", step=2, page_number=3, **meta)
 
         listed = compose(state(observed_step(replace(shown, score=1.5))))["documents"][0]
 
@@ -112,19 +102,12 @@ class TestDocuments:
             "url": "https://example.org/a",
             "score": 1.5,
             "step": 2,
-            "heading": None,
-            "position": None,
+            "heading": "Manual > Installation",
+            "position": {"number": 3, "of": 12},
             "file": "a.pdf",
             "page": 3,
             "sentence": None,
         }
-
-    def test_tell_where_in_their_file_they_are(self):
-        shown = document("alpha", heading="Manual > Installation", split_id=2, split_count=12)
-
-        [listed] = compose(state(observed_step(shown)))["documents"]
-
-        assert (listed["heading"], listed["position"]) == ("Manual > Installation", {"number": 3, "of": 12})
 
     def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
         text = "The prize is old. Alpha won the prize in 1974."
@@ -146,21 +129,17 @@ class TestDocuments:
 
         assert sentence(shown) == "Alpha sank in 1974."
 
-    def test_have_texts_and_numbers_for_whatever_metadata(self):
+    def test_have_texts_and_numbers_for_whatever_metadata_and_empty_ones_without_any(self):
         place = {"file_path": {"a": 1}, "page_number": [1], "heading": ["a"], "split_id": True, "split_count": "2"}
         odd = Document(id="a", meta={"title": ["a"], "url": ["x"], "step": True, **place})
 
-        [listed] = compose(state(observed_step(odd)))["documents"]
+        listed, bare = compose(state(observed_step(odd, Document(id="bare"))))["documents"]
 
         assert (listed["title"], listed["url"]) == ("['a']", "")
-        assert not {"file", "page"} & listed.keys()
-        assert (listed["heading"], listed["position"], listed["sentence"]) == (None, None, None)
-
-    def test_without_title_or_text_have_empty_ones(self):
-        listed = compose(state(observed_step(Document(id="bare"))))["documents"][0]
-
-        assert (listed["title"], listed["content"], listed["url"], listed["score"]) == ("", "", "", None)
-        assert "page" not in listed
+        assert (bare["title"], bare["content"], bare["url"], bare["score"]) == ("", "", "", None)
+        for each in (listed, bare):
+            assert not {"file", "page"} & each.keys()
+            assert (each["heading"], each["position"], each["sentence"]) == (None, None, None)
 
 
 class TestSteps:
@@ -181,8 +160,14 @@ class TestSteps:
 
 
 class TestCounts:
-    def test_are_those_of_the_paper_and_of_each_source(self):
-        assert compose(finished())["counts"] == {
+    def test_are_those_of_the_paper_and_of_each_source_beside_calls_queries_sent_out_and_trace_as_json(self):
+        result = compose(finished())
+
+        assert json.loads(json.dumps(result)) == result
+        assert (result["usage"]["llm_calls"], result["usage"]["calls"]) == (2, {"reasoner": 1, "judge": 1})
+        assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
+        assert result["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
+        assert result["counts"] == {
             "total_local": 2,
             "total_web": 1,
             "total": 3,
@@ -199,24 +184,12 @@ class TestCounts:
 
         assert (counts["used_local"], counts["used"]) == (1, 2)
 
-    def test_do_not_hold_a_source_that_was_skipped(self):
+    def test_do_not_hold_a_source_that_was_skipped_and_call_local_what_the_pipeline_prefers(self):
         reached = state(answer_step(searches=(Search("web", "q", skipped=True),)))
 
-        assert compose(reached)["counts"]["total"] == 0
+        assert compose(reached)["counts"]["total"] == compose(reached)["usage"]["seconds"] == 0
         assert compose(reached)["steps"][0]["searched"] == []
-
-    def test_call_local_what_the_pipeline_prefers(self):
         assert compose(finished(), preferred="web")["counts"]["total_local"] == 1
-
-
-class TestUsage:
-    def test_counts_calls_by_caller(self):
-        usage = compose(finished())["usage"]
-
-        assert (usage["llm_calls"], usage["calls"]) == (2, {"reasoner": 1, "judge": 1})
-
-    def test_of_a_state_without_a_start_took_no_time(self):
-        assert compose(state())["usage"]["seconds"] == 0.0
 
 
 def test_failures_that_were_survived_are_reported_by_source():
@@ -225,34 +198,28 @@ def test_failures_that_were_survived_are_reported_by_source():
     assert compose(reached)["errors"] == ["web: rate limit"]
 
 
-def test_every_query_sent_out_is_listed():
-    assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
-
-
-def test_the_trace_is_in_order():
-    assert compose(finished())["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
-
-
 class TestCitations:
     def composed(self, answer: str) -> dict[str, Any]:
         shown = (document("alpha"), document("delta", source="web"))
         observed = state(observed_step(*shown), external=("web",))
         return compose(observed.with_step(answer_step(put_codes(answer, observed))))
 
-    def test_the_local_documents_and_those_of_the_web_are_numbered_apart(self):
-        assert [listed["mark"] for listed in self.composed("1974")["documents"]] == ["1", "W1"]
-
-    def test_the_result_states_what_was_cited_and_from_where(self):
+    def test_the_result_states_what_was_cited_and_from_where_with_numbers_apart_for_the_web(self):
         result = self.composed("1974 [[W1]]")
 
-        assert result["answer"] == "1974"
-        assert result["answer_with_citations"] == "1974 [W1]"
+        assert [listed["mark"] for listed in result["documents"]] == ["1", "W1"]
+        assert (result["answer"], result["answer_with_citations"]) == ("1974", "1974 [W1]")
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
 
-    @pytest.mark.parametrize("answer", ["1974", "1974 [7]", "1974 [1]", "1974 [W1]"])
-    def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
-        assert self.composed(answer)["uncited"]
+    @pytest.mark.parametrize(
+        ("answer", "shown"), [("1974",) * 2, ("1974 [7]",) * 2, ("1974 [1]", "1974"), ("1974 [W1]", "1974")]
+    )
+    def test_an_answer_that_cites_nothing_that_was_shown_or_without_a_code_is_marked(self, answer: str, shown: str):
+        result = self.composed(answer)
+
+        assert result["uncited"]
+        assert (result["answer"], result["answer_with_citations"], result["citations"]) == (shown, shown, [])
 
     def test_thoughts_answers_and_explanations_show_the_marks_that_users_know(self):
         observed = state(observed_step(document("alpha")))
@@ -262,11 +229,6 @@ class TestCitations:
         shown = [result["explanation"], result["suggestions"], result["steps"][1]["thought"]]
         assert shown == ["It stands in [1]."] * 3
         assert result["steps"][1]["answer"] == "1974 [1]"
-
-    def test_a_mark_without_its_code_is_neither_a_citation_nor_shown_as_one(self):
-        result = self.composed("1974 [1]")
-
-        assert (result["answer"], result["answer_with_citations"], result["citations"]) == ("1974", "1974", [])
 
     def test_documents_of_two_sources_with_the_same_id_are_listed_and_cited_apart(self):
         local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
@@ -302,12 +264,10 @@ class TestWhenUnsure:
         assert result["answer"] == ("" if unsure else "1812")
         assert result["errors"] == []
 
-    def test_by_default_the_user_gets_the_guess(self):
+    def test_by_default_the_user_gets_the_guess_and_another_setting_is_refused(self):
         reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))
 
         assert AnswerComposer().run(reached)["result"]["answer"] == "1812"
-
-    def test_another_setting_is_refused(self):
         with pytest.raises(ValueError, match="when_unsure is 'maybe'"):
             AnswerComposer(when_unsure="maybe")  # type: ignore[arg-type]
 

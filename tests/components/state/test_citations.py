@@ -28,15 +28,11 @@ def observed(*sources: str) -> State:
     return State("Who?", settings, steps=(Step(Action.SEARCH, documents=documents, observed=True),))
 
 
-def test_local_documents_and_those_of_the_web_are_numbered_apart():
+def test_local_documents_those_of_the_web_and_those_with_the_same_id_have_numbers_of_their_own():
     marks = citation_marks(observed("local", "web", "archive", "web"))
-
-    assert marks == {("d0", "x"): "1", ("d1", "x"): "W1", ("d2", "x"): "2", ("d3", "x"): "W2"}
-
-
-def test_documents_of_two_sources_with_the_same_id_have_numbers_of_their_own():
     archive = Step(Action.SEARCH, documents=(Document(id="d0", content="y"), Document(id="d0", content="x")))
 
+    assert marks == {("d0", "x"): "1", ("d1", "x"): "W1", ("d2", "x"): "2", ("d3", "x"): "W2"}
     assert citation_marks(observed("local").with_step(archive)) == {("d0", "x"): "1", ("d0", "y"): "2"}
 
 
@@ -113,7 +109,7 @@ def test_brackets_that_hold_anything_else_belong_to_the_answer(answer: str):
     assert cite_plainly(answer, KNOWN) == answer
 
 
-def test_marks_have_codes_that_follow_from_the_question_and_the_document():
+def test_marks_have_codes_that_follow_from_the_question_and_the_document_and_none_with_the_prompts_of_the_papers():
     state = observed("local", "web", "archive")
     other = replace(state, question="When?")
 
@@ -121,11 +117,6 @@ def test_marks_have_codes_that_follow_from_the_question_and_the_document():
     assert all(re.fullmatch(r"W?\d[bcfhjkpqrsvwxz]{2}", mark) for mark in known_marks(state))
     assert known_marks(state) == known_marks(observed("local", "web", "archive"))
     assert known_marks(state).keys().isdisjoint(known_marks(other))
-
-
-def test_with_the_prompts_of_the_papers_there_is_nothing_to_cite():
-    state = observed("local")
-
     assert known_marks(replace(state, settings=replace(state.settings, prompts="paper"))) == {}
 
 

@@ -11,13 +11,13 @@ from tests.components.samples import document, found, search_step, state
 ALPHA = document("alpha")
 
 
-def test_each_document_is_shown_once_and_stamped_with_its_step():
-    reached = observe(state(search_step("a"), search_step("b")), [ALPHA, ALPHA], "local")
+def test_each_document_is_shown_once_stamped_with_its_step_and_without_a_title_named_by_its_id():
+    untitled = document("gamma", title=None)
+    reached = observe(state(search_step("a"), search_step("b")), [ALPHA, ALPHA, untitled], "local")
 
-    [shown] = reached.step.documents
-    assert (shown.id, shown.meta["step"]) == ("alpha", 2)
+    assert [(shown.id, shown.meta["step"]) for shown in reached.step.documents] == [("alpha", 2), ("gamma", 2)]
     assert (reached.step.source, reached.step.observed, reached.step.note) == ("local", True, "")
-    assert reached.events[-1].data == {"source": "local", "documents": ["alpha"]}
+    assert reached.events[-1].data == {"source": "local", "documents": ["alpha", "gamma"]}
 
 
 @pytest.mark.parametrize(
@@ -32,19 +32,19 @@ def test_where_nothing_was_found_only_a_model_that_chose_the_words_is_advised(st
     assert observe(state(step), [], None).step.note == note
 
 
-def test_a_document_without_a_title_is_named_by_its_id():
-    untitled = document("gamma", title=None)
-
-    assert observe(state(search_step("a")), [untitled], "local").events[-1].data["documents"] == ["gamma"]
-
-
 class TestTheTrace:
     BETA, GAMMA = document("beta"), document("gamma")
 
-    def test_refers_to_what_was_found_where_it_is_what_is_shown(self):
-        reached = observe(state(search_step("a", found(self.BETA), found(ALPHA, source="web"))), [ALPHA], "web")
+    def test_refers_to_what_was_found_or_just_selected_where_it_is_what_is_shown(self):
+        searched = state(search_step("a", found(self.BETA), found(ALPHA, source="web")))
+        selected = state(search_step("a", found(ALPHA))).with_event("selection", documents=["alpha"])
 
-        assert reached.events[-1].data == {"source": "web", "documents": ["alpha"], "same_as": "found"}
+        assert observe(searched, [ALPHA], "web").events[-1].data == {
+            "source": "web",
+            "documents": ["alpha"],
+            "same_as": "found",
+        }
+        assert observe(selected, [ALPHA], "local").events[-1].data["same_as"] == "selection"
 
     def test_names_the_few_that_are_left_out(self):
         first, second = document("a", "One.", heading="X > One"), document("b", "Two.", heading="X > Two")
@@ -58,8 +58,3 @@ class TestTheTrace:
 
         for shown in ([ALPHA], [ALPHA, document("delta")]):
             assert observe(searched, shown, "local").events[-1].data.keys() == {"source", "documents"}
-
-    def test_refers_to_a_selection_just_made(self):
-        selected = state(search_step("a", found(ALPHA))).with_event("selection", documents=["alpha"])
-
-        assert observe(selected, [ALPHA], "local").events[-1].data["same_as"] == "selection"

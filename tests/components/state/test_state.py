@@ -44,28 +44,18 @@ class TestSteps:
         assert state(search_step("aurora")).query == "aurora"
         assert state(search_step("aurora"), answer_step()).query == QUESTION
 
-    def test_every_reply_counts_unreadable_ones_included(self):
-        assert state(Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION), search_step()).replies == 3
-
-    def test_searches_come_in_the_order_in_which_they_were_made(self):
+    def test_every_reply_counts_and_searches_come_in_the_order_in_which_they_were_made(self):
         first, second, third = found(query="a"), found(query="b"), found(query="c")
+        searched = state(Step(Action.UNREADABLE), search_step("a", first, second), search_step("c", third))
 
-        assert state(search_step("a", first, second), search_step("c", third)).searches == (first, second, third)
+        assert (searched.replies, searched.searches) == (3, (first, second, third))
 
-    def test_observed_documents_are_listed_once_where_they_were_first_shown(self):
-        alpha, beta = document("alpha"), document("beta")
-        again = document("alpha", source="web")
-
-        reached = state(observed_step(alpha), observed_step(beta, again))
-
-        assert reached.observed == (alpha, beta)
-
-    def test_documents_of_two_sources_with_the_same_id_are_two(self):
+    def test_observed_are_the_documents_that_were_kept_each_once_and_those_of_two_sources_with_one_id_twice(self):
+        alpha, beta, again = document("alpha"), document("beta"), document("alpha", source="web")
         local, archive = document("1", content="About alpha."), document("1", content="About delta.")
 
+        assert state(observed_step(alpha), observed_step(beta, again)).observed == (alpha, beta)
         assert state(observed_step(local), observed_step(archive)).observed == (local, archive)
-
-    def test_documents_that_were_found_but_not_kept_are_not_observed(self):
         assert state(search_step("a", found(document("alpha")))).observed == ()
 
     def test_only_the_last_step_is_changed(self):
@@ -81,24 +71,18 @@ class TestSteps:
 
 
 class TestCounting:
-    def test_calls_and_tokens_add_up_by_caller(self):
+    @pytest.mark.parametrize("meta", [{}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}}])
+    def test_calls_and_tokens_add_up_by_caller_and_a_server_that_counts_none_is_borne(self, meta: dict):
         usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
 
-        counted = state().with_call("reasoner", usage).with_call("judge", usage).with_call("reasoner", usage).usage
+        counted = state().with_call("reasoner", usage).with_call("judge", usage).with_call("reasoner", meta).usage
 
         assert counted.llm_calls == {"reasoner": 2, "judge": 1}
-        assert (counted.prompt_tokens, counted.completion_tokens) == (30, 6)
-
-    @pytest.mark.parametrize("meta", [{}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}}])
-    def test_a_server_that_counts_no_tokens_is_borne(self, meta: dict):
-        counted = state().with_call("reasoner", meta).usage
-
-        assert counted.llm_calls == {"reasoner": 1}
-        assert counted.prompt_tokens == 0
+        assert (counted.prompt_tokens, counted.completion_tokens) == (20, 4)
 
 
 class TestMerging:
-    def test_two_ways_from_one_step_come_together(self):
+    def test_two_ways_from_one_step_come_together_and_one_with_itself_stays_as_it_is(self):
         start = state(answer_step()).with_event("reflection")
         local = start.with_last(searches=(found(source="local"),)).with_event("found", source="local")
         web = start.with_last(searches=(found(source="web"),)).with_event("found", source="web")
@@ -107,11 +91,7 @@ class TestMerging:
 
         assert [search.source for search in merged.step.searches] == ["local", "web"]
         assert [event.data.get("source") for event in merged.events] == [None, "local", "web"]
-
-    def test_a_state_merged_with_itself_stays_as_it_is(self):
-        reached = state(answer_step(searches=(found(document("alpha")),))).with_event("found")
-
-        assert reached.merge(reached) == reached
+        assert merged.merge(merged) == merged
 
 
 def test_labels_and_actions_are_written_as_their_words():

@@ -64,17 +64,21 @@ class TestRun:
         assert state.steps == ()
         assert state.started > 0
 
-    def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self):
-        settings = builder().run("Who?", sources=["web", "archive"], preferred="web")["state"].settings
+    @pytest.mark.parametrize(
+        ("options", "settings"),
+        [
+            (
+                {"sources": ["web", "archive"], "preferred": "web"},
+                {"sources": ("archive", "web"), "preferred": "web", "max_steps": 3},
+            ),
+            # Without the preferred source the first allowed one takes its place.
+            ({"sources": ["archive", "web"], "max_steps": 0}, {"preferred": "archive", "max_steps": 0}),
+        ],
+    )
+    def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self, options: Any, settings: Any):
+        reached = builder().run("Who?", **options)["state"].settings
 
-        assert settings.sources == ("archive", "web")
-        assert settings.preferred == "web"
-
-    def test_without_the_preferred_source_the_first_allowed_one_takes_its_place(self):
-        assert builder().run("Who?", sources=["archive", "web"])["state"].settings.preferred == "archive"
-
-    def test_max_steps_may_be_lowered_to_none(self):
-        assert builder().run("Who?", max_steps=0)["state"].settings.max_steps == 0
+        assert {name: getattr(reached, name) for name in settings} == settings
 
     def test_history_becomes_turns_and_empty_ones_are_left_out(self):
         history = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": ""}]
@@ -135,7 +139,7 @@ class TestTheAdministratorsSwitch:
         start.find_closed = lambda: set()
         assert start.run("Who?")["state"].settings.sources == ("local", "archive", "web")
 
-    def test_the_trace_says_why_a_source_is_closed(self, monkeypatch: pytest.MonkeyPatch):
+    def test_closes_a_source_for_whoever_prefers_it_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
         (event,) = builder().run("Who?")["state"].events
@@ -143,15 +147,7 @@ class TestTheAdministratorsSwitch:
         assert (event.kind, event.data["sources"]) == ("closed", ["web"])
         assert "PREFRAG_WEB=off" in event.data["reason"]
         assert builder().run("Who?", sources=["local"])["state"].events == ()
-
-    def test_a_pipeline_that_prefers_the_web_falls_back_to_what_is_left(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
         assert builder(preferred="web").run("Who?")["state"].settings.preferred == "local"
-
-    def test_a_request_cannot_prefer_the_web(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
         with pytest.raises(ValueError, match="cannot be preferred"):
             builder().run("Who?", preferred="web")
 

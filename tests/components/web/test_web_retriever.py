@@ -126,7 +126,7 @@ class TestAStandIn:
     async def test_that_goes_missing_is_a_recorded_failure_and_the_query_stays(self):
         outside = ScriptedRetriever({"prize": "x"}, "outside")
         source = RetrievalSource(
-            "web", web("stand-in"), fallback=outside, external=True, retry_policy=RetryPolicy(retries=0)
+            "web", web("stand-in"), external=True, retry_policy=RetryPolicy(retries=0, fallback=outside)
         )
 
         for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):

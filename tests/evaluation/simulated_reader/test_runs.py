@@ -16,6 +16,7 @@ from haystack import Document
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
@@ -81,7 +82,7 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str
     """The shipped pipeline: the reader for every model, the indexes in a folder for the sources."""
     parts: dict[str, Any] = {
         "ChatModel": SimulatedReader(**reader),
-        "RetrievalSource.fallback": None,
+        "RetrievalSource.retry_policy": RetryPolicy(timeout=20.0),
         "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
     }
     components = read_block(find(name))["components"]
@@ -239,7 +240,7 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
     for form in ("text", "json", "tools", "tags"):
         # Tags have no label, so it is requested separately.
-        replies = {"reply_format": form, "self_evaluation": False, "cite": False}
+        replies = {"reply_format": form, "self_evaluation": False, "answer_format": {"cite": False}}
         replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
         if name == "prefrag":
             replace["reflector.reflection"] = "call"
