@@ -16,7 +16,7 @@ _BAD_REQUEST = (400, 422)
 # under another name, and the reasoner cuts a reply itself where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
-    "continue_final_message": "set `continue_turn: false` in the Reasoner",
+    "continue_final_message": "set `continue_turn: false` in a TagsFormat of the Reasoner",
     "chat_template_kwargs": "unset {prefix}THINKING",
     "max_tokens": "set `max_completion_tokens` in the YAML",
     "parallel_tool_calls": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
@@ -10,10 +11,9 @@ from haystack import Document
 
 from prefrag.components.block import Block, check_choice
 from prefrag.components.both_ways import blocking
-from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.json_reply import object_schema, read_field, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
-from prefrag.components.judge.verdict import read_verdict
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.state import RunError, State, Verdict, identity
@@ -26,6 +26,9 @@ _BEST_SCORE = 10
 _TOKENS_OF_SCORE = 12
 # A page may have thousands of strips, and their scores would leave no room for the prompt.
 _MOST_SCORES = 100
+_LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
+_REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
+_BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?true", re.IGNORECASE)
 
 
 class ModelJudge(Block):
@@ -180,3 +183,23 @@ def _read_score(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None
+
+
+def read_boolean(value: Any) -> bool | None:
+    """Read a truth value, which models write in many ways."""
+    if isinstance(value, bool):
+        return value
+    text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
+    if text in ("1", "0"):
+        return text == "1"
+    word = _LEADING.match(text)
+    if word is None or _BOTH.match(text):
+        return None
+    # What follows is a reason; "No doubt" or "True to its name" is no verdict.
+    return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
+
+
+def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
+    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply."""
+    field, values = read_field(text, key)
+    return read_boolean(text if field is None else field), values

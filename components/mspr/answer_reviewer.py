@@ -12,7 +12,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
-from prefrag.components.judge.verdict import read_verdict
+from prefrag.components.judge.model_judge import read_verdict
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from haystack import component
@@ -16,7 +16,7 @@ from prefrag.components.prompts.quotation import break_tokens, passages
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
-from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, TagsFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.run_options import AnswerType
@@ -38,6 +38,19 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
     "yes_no": "only yes or no, whichever is more likely",
     "multiple_choice": "only the option that answers the original question, as the question writes it",
 }
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """What a final answer looks like.
+
+    :param words: In words; None for those of the run's ``answer_type`` (table 19).
+    :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
+        never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
+    """
+
+    words: str | None = None
+    cite: bool = True
 
 
 @component
@@ -62,16 +75,13 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] | TagsFormat = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
-        answer_format: str | None = None,
+        answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
         prompt: str | None = None,
         generation_kwargs: dict[str, Any] | None = None,
         self_evaluation: bool = True,
-        tags: Tags | dict[str, str] | None = None,
-        continue_turn: bool = True,
-        cite: bool = True,
         commonsense: bool = False,
     ):
         """Set up the component.
@@ -80,53 +90,46 @@ class Reasoner:
         :param reader: What takes the steps where there is no model, because the environment names none.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``cot`` is
-            a chain of thought, each sentence of which is the next query (IRCoT); ``auto`` takes ``guided`` for a GGUF
-            file and ``text`` for a model server.
+            API; ``tags`` is what models trained by reinforcement to search write (Search-R1), and a ``TagsFormat`` the
+            same with other settings (ReSearch); ``cot`` is a chain of thought, each sentence of which is the next query
+            (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
-        :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
-            (table 19).
+        :param answer_format: What a final answer looks like, or its words alone.
         :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
         :param prompt: A prompt file instead of the format's: one of your own, or a shipped one. With ``must_answer``
             ``answer_once`` wants the answer alone, and ``answer_with_analysis`` an analysis before it (table 9 of
             DR-RAG); where a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
-        :param tags: For ``tags``, the names that differ from ``think``, ``search``, ``answer`` and ``observation:
-            information`` (Search-R1); ReSearch has ``observation: result``.
-        :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
-            training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
-            in the user's message.
-        :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
-            never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
             ``paper``.
-        :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
+        :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
         """
-        if reply_format != "auto" and reply_format not in FORMATS:
+        if not isinstance(reply_format, TagsFormat) and reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
             raise ValueError("Two tools have the same name: give each action a name of its own.")
         if prompt is not None:
             prompt_path(prompt)
+        if not isinstance(answer_format, AnswerFormat):
+            words = {"words": answer_format} if isinstance(answer_format, str) else answer_format or {}
+            answer_format = AnswerFormat(**words)
         # Haystack reads the plain values from these attributes when it saves a pipeline.
         self.tools = [asdict(tool) for tool in offered]
-        self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
         self.chat_generator = chat_generator
         self.reader = reader
         self.reply_format = reply_format
-        self.answer_format = answer_format
+        self.answer_format = asdict(answer_format)
         self.must_answer = must_answer
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.self_evaluation = self_evaluation
-        self.continue_turn = continue_turn
-        self.cite = cite
         self.commonsense = commonsense
         self._tools = offered
-        self._tags = Tags(**self.tags)
+        self._tags_format = reply_format if isinstance(reply_format, TagsFormat) else TagsFormat()
+        self._answer = answer_format
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
@@ -171,25 +174,25 @@ class Reasoner:
     @property
     def asks_to_cite(self) -> bool:
         """Whether the model is asked for the numbers of the passages behind its answer."""
-        return self.cite and self._format.cites
+        return self._answer.cite and self._format.cites
 
     @property
     def _format(self) -> ReplyFormat:
-        name = self.reply_format
+        name = "tags" if isinstance(self.reply_format, TagsFormat) else self.reply_format
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
             # A custom prompt for the one answering call contains its passages already.
             name = "text"
         if name == "tags":
-            return TagsFormat(self._tags, self.continue_turn)
+            return self._tags_format
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def _prepare(self, state: State) -> Prepared:
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
-        answer_format = self.answer_format or ANSWER_FORMATS[settings.answer_type]
+        answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
 
         def turns(observations: Observations) -> list[Turn]:
             return [
@@ -212,7 +215,7 @@ class Reasoner:
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
-                "tags": self._tags,
+                "tags": self._tags_format,
                 "steps": [
                     # An observation without a search is a correction.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
@@ -235,8 +238,8 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
-        tags = {"think", *self.tags.values(), *(tool.name for tool in self._tools)} - {self._tags.observation}
-        shown = tags if isinstance(self._format, TagsFormat) else ()
+        form, tools = self._format, (tool.name for tool in self._tools)
+        shown = {"think", *form.names, *tools} - {form.observation} if isinstance(form, TagsFormat) else ()
         words: dict[str, Any] = {
             name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
         }
@@ -275,10 +278,3 @@ class Reasoner:
             label = step.label.value if step.label else None
             state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
         return state
-
-
-def _tags(names: dict[str, str]) -> Tags:
-    unknown = sorted(set(names) - {field.name for field in fields(Tags)})
-    if unknown:
-        raise ValueError(f"There is no tag for '{unknown[0]}': `tags` names think, search, answer and observation.")
-    return Tags(**names)

@@ -17,7 +17,7 @@ from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import blocking, gather
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
-from prefrag.components.judge.verdict import read_boolean, read_verdict
+from prefrag.components.judge.model_judge import read_boolean, read_verdict
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reasoner.reasoner import ANSWER_FORMATS

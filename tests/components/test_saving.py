@@ -30,8 +30,8 @@ from prefrag.components.loop.self_reflector import SelfReflector
 from prefrag.components.mspr.answer_reviewer import AnswerReviewer
 from prefrag.components.mspr.observation_refiner import ObservationRefiner
 from prefrag.components.mspr.preference_selector import PreferenceSelector
-from prefrag.components.reasoner.reasoner import Reasoner
-from prefrag.components.reasoner.reply_formats import Tags, Tool
+from prefrag.components.reasoner.reasoner import AnswerFormat, Reasoner
+from prefrag.components.reasoner.reply_formats import TagsFormat, Tool
 from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
@@ -50,16 +50,13 @@ PARTS = [
     FollowUpRewriter(MODEL, "answer_once", KWARGS),
     Reasoner(
         MODEL,
-        "tags",
+        TagsFormat(observation="result", continue_turn=False),
         tools=[Tool("Search_Local", "Searches.", "local")],
-        answer_format="a year",
+        answer_format=AnswerFormat("a year", cite=False),
         must_answer=True,
         prompt="answer_once",
         generation_kwargs=KWARGS,
         self_evaluation=False,
-        tags=Tags(observation="result"),
-        continue_turn=False,
-        cite=False,
     ),
     PreferenceRouter(SOURCES, follow_model=True),
     PreferenceRouter(SOURCES, ask_all=True),

@@ -9,6 +9,7 @@ import pytest
 from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag import pipelines
+from prefrag.components.reasoner.reply_formats import TagsFormat
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import FORMATS, Answer, Forced, Search, replying
@@ -188,7 +189,7 @@ async def test_tags_go_back_as_one_turn_that_the_model_continues():
 
 
 async def test_tags_go_back_in_the_users_message_where_the_server_cannot_continue():
-    settings = {"replace": {"Reasoner.continue_turn": False}, "verdicts": (verdict(True),)}
+    settings = {"replace": {"Reasoner.reply_format": TagsFormat(continue_turn=False)}, "verdicts": (verdict(True),)}
 
     result = await run("tags", *[Search("alpha")] * 4, Forced(), **settings)
 
@@ -201,11 +202,11 @@ async def test_tags_go_back_in_the_users_message_where_the_server_cannot_continu
 
 
 async def test_the_names_of_the_tags_are_settings():
-    tags = {"observation": "result", "search": "query"}
+    tags = TagsFormat(observation="result", search="query")
     model = [{"text": "<think>I look.</think><query>alpha</query>"}, {"text": r"<answer>\boxed{1974}</answer>"}]
     generator = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": model}}
 
-    result = await run("tags", Forced(), replace={"Reasoner.tags": tags, "Reasoner.chat_generator": generator})
+    result = await run("tags", Forced(), replace={"Reasoner.reply_format": tags, "Reasoner.chat_generator": generator})
 
     assert (result["answer"], result["steps"][0]["query"]) == ("1974", "alpha")
     assert "<result>\nTitle: alpha" in sent()[1][1].text

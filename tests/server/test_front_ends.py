@@ -269,7 +269,7 @@ class TestNotes:
         )
 
     def test_citations_are_missed_only_where_they_were_asked_for(self, served: Served):
-        text = content(served(search("alpha"), answer("Beta"), replace={"Reasoner.cite": False}))
+        text = content(served(search("alpha"), answer("Beta"), replace={"Reasoner.answer_format": {"cite": False}}))
 
         assert text == "Beta\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”"
 

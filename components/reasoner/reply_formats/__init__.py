@@ -5,7 +5,7 @@ from prefrag.components.reasoner.reply_formats.fields import Tool, read_label
 from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
-from prefrag.components.reasoner.reply_formats.tags_format import Tags, TagsFormat
+from prefrag.components.reasoner.reply_formats.tags_format import TagsFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 
@@ -24,7 +24,6 @@ __all__ = [
     "GuidedFormat",
     "JsonFormat",
     "ReplyFormat",
-    "Tags",
     "TagsFormat",
     "TextFormat",
     "Tool",

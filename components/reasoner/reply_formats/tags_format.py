@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.block import Block
 from prefrag.components.reasoner.reply_formats.fields import (
     MAX_ANSWER_CHARACTERS,
     Tool,
@@ -30,55 +30,54 @@ _THINKING = ("think", "thinking")
 _LAST_THOUGHT = "No further search is possible, so I answer now with what was found."
 
 
-@dataclass(frozen=True)
-class Tags:
-    """The names of the tags with which the model was trained.
-
-    :param think: The tag around its thoughts.
-    :param search: The tag around a query.
-    :param answer: The tag around the answer.
-    :param observation: The tag around what a search found: ``information`` for Search-R1, ``result`` for ReSearch.
-    """
-
-    think: str = "think"
-    search: str = "search"
-    answer: str = "answer"
-    observation: str = "information"
-
-    def __post_init__(self) -> None:
-        names = [getattr(self, field.name) for field in fields(self)]
-        wrong = next((name for name in names if not re.fullmatch(r"[A-Za-z][\w.-]*", str(name))), None)
-        if wrong is not None:
-            raise ValueError(f"'{wrong}' is no name of a tag: give the word alone, as in `search: search`.")
-        if len({name.lower() for name in names}) < len(names):
-            raise ValueError("Two tags have the same name: think, search, answer and observation each need their own.")
-
-
-class TagsFormat(ReplyFormat):
-    """The format of ``<think>``, ``<search>`` and ``<answer>``.
+class TagsFormat(Block, ReplyFormat):
+    """The format of ``<think>``, ``<search>`` and ``<answer>``, or of other tags that a model was trained with.
 
     The model's thoughts stay in its transcript, as in its training. Such models do not evaluate their answers.
-
-    :param tags: The names of the tags.
-    :param continue_turn: Send the transcript as the beginning of the model's own turn, as in its training; otherwise
-        in the user's message.
     """
 
     prompt = "reasoner_tags"
     cites = False
 
-    def __init__(self, tags: Tags | None = None, continue_turn: bool = True):
-        self.tags = tags or Tags()
+    def __init__(
+        self,
+        think: str = "think",
+        search: str = "search",
+        answer: str = "answer",
+        observation: str = "information",
+        continue_turn: bool = True,
+    ):
+        """Set the names of the tags.
+
+        :param think: The tag around its thoughts.
+        :param search: The tag around a query.
+        :param answer: The tag around the answer.
+        :param observation: The tag around what a search found: ``information`` for Search-R1, ``result`` for ReSearch.
+        :param continue_turn: Send the transcript as the beginning of the model's own turn, as in its training; needs a
+            server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in the user's
+            message.
+        :raises ValueError: When one of them is no name, or two are the same.
+        """
+        self.think = think
+        self.search = search
+        self.answer = answer
+        self.observation = observation
         self.continue_turn = continue_turn
+        self.names = (think, search, answer, observation)
+        wrong = next((name for name in self.names if not re.fullmatch(r"[A-Za-z][\w.-]*", str(name))), None)
+        if wrong is not None:
+            raise ValueError(f"'{wrong}' is no name of a tag: give the word alone, as in `search: search`.")
+        if len({name.lower() for name in self.names}) < len(self.names):
+            raise ValueError("Two tags have the same name: think, search, answer and observation each need their own.")
 
     @property
     def keeps_thinking(self) -> bool:
         """Whether thinking blocks are the thoughts of this format: only under the same tag."""
-        return self.tags.think.lower() in _THINKING
+        return self.think.lower() in _THINKING
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
-        names = [self.tags.search, *(tool.name for tool in tools if len(tools) > 1), self.tags.answer]
+        names = [self.search, *(tool.name for tool in tools if len(tools) > 1), self.answer]
         kwargs: dict[str, Any] = {"stop": [f"</{name}>" for name in names]}
         if self.continue_turn and (must_answer or any(step.reply or step.observed for step in state.steps)):
             kwargs["extra_body"] = {"continue_final_message": True, "add_generation_prompt": False}
@@ -90,7 +89,7 @@ class TagsFormat(ReplyFormat):
         """Build the conversation: the question, then the whole transcript as one turn of the model."""
         parts = [self._turn(turn) for turn in turns]
         if must_answer:
-            parts.append(f"{self._block(self.tags.think, _LAST_THOUGHT)}\n<{self.tags.answer}>")
+            parts.append(f"{self._block(self.think, _LAST_THOUGHT)}\n<{self.answer}>")
         transcript = "\n\n".join(filter(None, parts))
         if not transcript:
             return [ChatMessage.from_user(prompt)]
@@ -100,7 +99,7 @@ class TagsFormat(ReplyFormat):
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply, whether or not the server removed the tag at which it stopped."""
-        invented = next((tag for tag in self._find_tags(text) if _is(tag, self.tags.observation)), None)
+        invented = next((tag for tag in self._find_tags(text) if _is(tag, self.observation)), None)
         if invented is not None:
             # A model that does not stop goes on with an invented observation.
             text = text[: invented.start()]
@@ -108,7 +107,7 @@ class TagsFormat(ReplyFormat):
         for tag in self._find_tags(text):
             if tag["slash"]:
                 continue
-            if _is(tag, self.tags.answer):
+            if _is(tag, self.answer):
                 if _answer(_content(text, tag)[0]):
                     return self._read_answer(text, tag)
             elif must_answer:
@@ -132,14 +131,14 @@ class TagsFormat(ReplyFormat):
         reply = step.reply
         if step.action is Action.SEARCH and not _TAG.search(reply) and (reply or observation is not None):
             # The search was not written in this format, or not by a model.
-            thought = self._block(self.tags.think, step.thought) + "\n" if step.thought else ""
-            reply = thought + self._block(self.tags.search, step.query)
-        shown = self._block(self.tags.observation, f"\n{observation}\n") if observation is not None else ""
+            thought = self._block(self.think, step.thought) + "\n" if step.thought else ""
+            reply = thought + self._block(self.search, step.query)
+        shown = self._block(self.observation, f"\n{observation}\n") if observation is not None else ""
         return "\n\n".join(filter(None, (reply.strip(), shown)))
 
     def _find_tags(self, text: str) -> Iterator[re.Match[str]]:
         """Find the tags outside of thoughts: a thought may mention tags too."""
-        thoughts = [tag for tag in _tags(text) if _is(tag, self.tags.think)]
+        thoughts = [tag for tag in _tags(text) if _is(tag, self.think)]
         # The chat template may have put the opening tag into the prompt.
         thinking = bool(thoughts and thoughts[0]["slash"])
         for tag in _tags(text):
@@ -150,9 +149,9 @@ class TagsFormat(ReplyFormat):
                 yield tag
 
     def _tool(self, tag: re.Match[str], tools: Sequence[Tool]) -> Tool | None:
-        if _is(tag, self.tags.search):
+        if _is(tag, self.search):
             # These models know only this tag; where there are several sources, the router chooses.
-            return tools[0] if len(tools) == 1 else Tool(self.tags.search, "")
+            return tools[0] if len(tools) == 1 else Tool(self.search, "")
         return find_tool(tag["name"], tools)
 
     def _read_search(self, text: str, tag: re.Match[str], tools: Sequence[Tool]) -> Step:
@@ -173,17 +172,17 @@ class TagsFormat(ReplyFormat):
 
     def _read_forced_answer(self, text: str) -> Step:
         # The transcript ends with the opening tag, so a reply that goes on from there starts with the answer itself.
-        thoughts = [tag for tag in _tags(text) if _is(tag, self.tags.think)]
+        thoughts = [tag for tag in _tags(text) if _is(tag, self.think)]
         behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
         answer = _answer(_TAG.split(behind, maxsplit=1)[0])
         if not answer or announces_search(answer):
             return Step(Action.UNREADABLE, reply=self._open_thought(text))
-        return Step(Action.ANSWER, reply=self._block(self.tags.answer, answer), answer=answer)
+        return Step(Action.ANSWER, reply=self._block(self.answer, answer), answer=answer)
 
     def _open_thought(self, text: str) -> str:
         """Add the opening tag of a thought that has only the closing one."""
-        first = next((tag for tag in _tags(text) if _is(tag, self.tags.think)), None)
-        return (f"<{self.tags.think}>" if first is not None and first["slash"] else "") + shorten(text.lstrip())
+        first = next((tag for tag in _tags(text) if _is(tag, self.think)), None)
+        return (f"<{self.think}>" if first is not None and first["slash"] else "") + shorten(text.lstrip())
 
     @staticmethod
     def _block(name: str, content: str) -> str:

@@ -59,11 +59,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 class TestTantivy:
-    def test_has_no_answer_at_first(self, tmp_path: Path):
-        assert read_web_consent(made(tmp_path / "index")) is None
-
-    def test_keeps_the_last_answer_and_its_documents(self, tmp_path: Path):
+    def test_has_no_answer_at_first_and_keeps_the_last_one_and_its_documents(self, tmp_path: Path):
         store = made(tmp_path / "index")
+        assert read_web_consent(store) is None
         for answer in (True, False, True):
             keep_web_consent(store, answer)
             assert read_web_consent(TantivyDocumentStore(path=store.path)) is answer
@@ -79,9 +77,11 @@ class TestTantivy:
 
         assert read_web_consent(store) is None
 
-    def test_keeps_none_without_an_index(self, tmp_path: Path):
+    def test_keeps_none_without_an_index_nor_does_a_store_that_cannot_keep_one(self, tmp_path: Path):
         with pytest.raises(DocumentStoreError, match="index documents first"):
             keep_web_consent(TantivyDocumentStore(path=str(tmp_path / "nowhere")), True)
+        with pytest.raises(ValueError, match="InMemoryDocumentStore cannot keep .* PREFRAG_WEB"):
+            keep_web_consent(InMemoryDocumentStore(), True)
 
 
 class TestElasticsearch:
@@ -120,8 +120,3 @@ class TestSeveral:
 
         assert not all_consent([TantivyDocumentStore(index="gone")])
         assert not all_consent([InMemoryDocumentStore()])
-
-
-def test_a_store_that_cannot_keep_an_answer_is_named():
-    with pytest.raises(ValueError, match="InMemoryDocumentStore cannot keep .* PREFRAG_WEB"):
-        keep_web_consent(InMemoryDocumentStore(), True)

@@ -186,24 +186,14 @@ def test_a_classifier_that_fails_ends_the_run_with_its_state():
     assert len(raised.value.state.step.searches) == 8
 
 
-def test_it_survives_saving():
-    made = LinkedStages(
-        RetrievalSource("local", StateBuilder(["local"], "local")),  # type: ignore[arg-type]
-        RetrievalSource("local", StateBuilder(["local"], "local")),  # type: ignore[arg-type]
-        open_question=OpenQuestionQuery(max_names=5),
-        first_stage_depth=3,
-        second_stage_depth=4,
-    )
+def test_it_survives_saving_and_settings_that_make_no_sense_are_refused():
+    source = RetrievalSource("local", StateBuilder(["local"], "local"))  # type: ignore[arg-type]
+    depths = {"first_stage_depth": 3, "second_stage_depth": 4}
 
-    loaded = rebuilt(made)
+    loaded = rebuilt(LinkedStages(source, source, open_question=OpenQuestionQuery(max_names=5), **depths))
 
     assert (loaded.first_stage_depth, loaded.second_stage_depth) == (3, 4)
-    assert loaded.classifier.selection == "fill"
-    assert loaded.open_question.max_names == 5
-
-
-def test_settings_that_make_no_sense_are_refused():
-    source = retrieval().source
+    assert (loaded.classifier.selection, loaded.open_question.max_names) == ("fill", 5)
     with pytest.raises(ValueError, match="`links` is no source"):
         LinkedStages(source, Finder({}))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="first_stage_depth is 0"):

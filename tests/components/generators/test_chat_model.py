@@ -211,14 +211,29 @@ class TestCall:
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
-    def test_a_refused_schema_is_left_out_once_and_the_log_names_the_variable(
+    def test_a_schema_or_a_begun_turn_that_a_server_refuses_is_left_out_and_the_log_names_the_setting(
         self, server: FakeModelServer, caplog: pytest.LogCaptureFixture, how: str, status: int
     ):
-        server.answers = [(status, {"error": {"message": "no such response_format"}}), (200, completion("Paris"))]
+        server.answers = [
+            (status, {"error": {"message": "no such response_format"}}),
+            (200, completion("Paris")),
+            (status, {"error": {"message": "Unknown: continue_final_message"}}),
+            (200, completion("Paris")),
+        ]
+        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
+
         with caplog.at_level(logging.WARNING, logger="prefrag.components.generators.chat_model"):
-            assert call(ChatModel(), how, generation_kwargs={"response_format": FORMAT}).text == "Paris"
-        assert ["response_format" in request for request in server.requests] == [True, False]
+            structured = call(ChatModel(), how, generation_kwargs={"response_format": FORMAT})
+            continued = call(ChatModel(), how, begun, generation_kwargs={"extra_body": {**CONTINUE, "top_k": 5}})
+
+        assert structured.text == continued.text == "Paris"
+        assert ["response_format" in request for request in server.requests[:2]] == [True, False]
+        again = server.requests[3]
+        assert again["messages"] == [{"role": "user", "content": "Where?\n\nIt is in"}]
+        assert not again.keys() & CONTINUE.keys()
+        assert again["top_k"] == 5
         assert "PREFRAG_LLM_STRUCTURED" in caplog.text
+        assert "continue_turn: false" in caplog.text
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
@@ -267,21 +282,17 @@ class TestCall:
         assert [request.get("max_tokens") for request in server.requests] == [9, None, 9, None]
 
     @both_ways
-    def test_the_environment_limits_a_reply(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str):
-        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
-        call(ChatModel(), how, generation_kwargs={"max_tokens": 512})
-        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9})
-        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
-        assert limits == [(4_000, None), (None, 4_000)]
-
-    @both_ways
     @pytest.mark.parametrize(("value", "sent"), [("on", True), ("off", False)])
-    def test_the_environment_switches_thinking(
+    def test_the_environment_limits_a_reply_and_switches_thinking(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str, value: str, sent: bool
     ):
         monkeypatch.setenv("PREFRAG_LLM_THINKING", value)
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
         body = {"top_k": 5, "chat_template_kwargs": {"style": "short"}}
-        call(ChatModel(), how, generation_kwargs={"extra_body": body})
+        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "extra_body": body})
+        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9})
+        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
+        assert limits == [(4_000, None), (None, 4_000)]
         request = server.requests[0]
         assert request["chat_template_kwargs"] == {"style": "short", "enable_thinking": sent}
         assert request["top_k"] == 5
@@ -339,28 +350,6 @@ class TestCall:
             5,
         )
         assert request["messages"][-1] == {"role": "assistant", "content": "It is in"}
-
-    @both_ways
-    @pytest.mark.parametrize("status", [400, 422])
-    def test_a_turn_that_a_server_cannot_continue_goes_to_it_in_the_users_message(
-        self, server: FakeModelServer, caplog: pytest.LogCaptureFixture, how: str, status: int
-    ):
-        server.answers = [
-            (status, {"error": {"message": "Unknown: continue_final_message"}}),
-            (200, completion("Paris")),
-        ]
-        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
-
-        with caplog.at_level(logging.WARNING, logger="prefrag.components.generators.chat_model"):
-            reply = call(ChatModel(), how, begun, generation_kwargs={"extra_body": {**CONTINUE, "top_k": 5}})
-
-        assert reply.text == "Paris"
-        again = server.requests[1]
-        assert again["messages"] == [{"role": "user", "content": "Where?\n\nIt is in"}]
-        assert "continue_final_message" not in again
-        assert "add_generation_prompt" not in again
-        assert again["top_k"] == 5
-        assert "continue_turn: false" in caplog.text
 
 
 class TestSerialisation:

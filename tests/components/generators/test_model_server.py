@@ -84,16 +84,15 @@ class TestUnusualReplies:
 
     @both_ways
     @pytest.mark.parametrize("function", [None, {}, {"name": "search", "arguments": "so"}])
-    def test_of_a_tool_call_that_cannot_be_read_are_marked(self, server: FakeModelServer, how: str, function: Any):
-        server.answers = [(200, completion("I look.", tool_calls=[{"id": 7, "function": function}]))]
+    def test_of_a_tool_call_that_cannot_be_read_are_marked_and_have_odd_counts_left_out(
+        self, server: FakeModelServer, how: str, function: Any
+    ):
+        usage = {"prompt_tokens": float("nan"), "completion_tokens": 3}
+        answer = completion("I look.", tool_calls=[{"id": 7, "function": function}])
+        server.answers = [(200, {**answer, "usage": usage})]
         reply = call(connection(server), how)
         assert (reply.tool_calls, reply.meta["finish_reason"]) == ([], "tool_calls")
-
-    @both_ways
-    def test_have_odd_counts_left_out(self, server: FakeModelServer, how: str):
-        usage = {"prompt_tokens": float("nan"), "completion_tokens": 3}
-        server.answers = [(200, {**completion("Paris"), "usage": usage})]
-        assert call(connection(server), how).meta["usage"] == {"completion_tokens": 3}
+        assert reply.meta["usage"] == {"completion_tokens": 3}
 
     @both_ways
     @pytest.mark.parametrize(
@@ -191,7 +190,11 @@ class TestFailure:
             assert caught.value.__cause__ is not None
 
     @both_ways
-    def test_nobody_listens(self, server: FakeModelServer, how: str):
+    def test_an_unknown_parameter_is_the_callers_mistake_and_a_server_where_nobody_listens_is_named(
+        self, server: FakeModelServer, how: str
+    ):
+        with pytest.raises(ValueError, match=r"top_q.*extra_body"):
+            call(connection(server), how, top_q=1)
         server.close()
         with pytest.raises(ModelServerError, match=r"cannot be reached.*whether it runs"):
             call(connection(server), how)
@@ -206,11 +209,6 @@ class TestFailure:
         with pytest.raises(ModelServerError, match=r"within 0\.1 seconds"):
             call(connection(server, timeout=0.1, max_retries=retries), how)
         assert len(server.requests) <= 1
-
-    @both_ways
-    def test_an_unknown_parameter_is_the_callers_mistake(self, server: FakeModelServer, how: str):
-        with pytest.raises(ValueError, match=r"top_q.*extra_body"):
-            call(connection(server), how, top_q=1)
 
     def test_secrets_in_the_address_stay_out_of_the_message(self, server: FakeModelServer):
         server.answers = [(500, {})]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.judge.verdict import read_boolean, read_verdict
+from prefrag.components.judge.model_judge import read_boolean, read_verdict
 
 
 class TestReadBoolean:

@@ -149,23 +149,18 @@ def test_algorithm_1_adds_every_accepted_one(lookahead, positive, documents, can
     assert forward(positive, documents, *candidates, accept="all", lookahead=lookahead) == context
 
 
-def test_forward_selection_stops_at_k():
-    assert forward("ax by cz", "abc", "x", "y", "z", k=4) == "abcx"
-    assert forward("ax by cz", "abc", "x", "y", "z", k=3) == "abc"
-    assert forward("ax by cz", "abc", "x", "y", "z", k=2) == "ab"
+def test_forward_selection_stops_at_k_and_scores_no_pair_twice_and_none_of_what_is_held():
+    for k, context in ((4, "abcx"), (3, "abc"), (2, "ab")):
+        assert forward("ax by cz", "abc", "x", "y", "z", k=k) == context
+    engine = FakeEngine("ax")
+    chosen(engine, "ab", "abxyabxy", "baxyx", selection="cfs", lookahead=2)
+    assert sorted(pair for call in engine.calls for pair in call) == ["ax", "ay", "bx", "by"]
 
 
 def test_forward_selection_scores_the_nine_pairs_of_six_documents_at_once_and_more_only_where_needed():
     engine = FakeEngine("ax", "bt", "cz")
     assert chosen(engine, "abc", "apxqrs", "bpqrst", "cpqzst", selection="cfs") == "abcxtz"
     assert engine.calls == [["ap", "ax", "aq", "bp", "bq", "br", "cp", "cq", "cz"], ["bs", "bt"]]
-
-
-def test_no_pair_is_scored_twice_and_none_of_what_is_held():
-    engine = FakeEngine("ax")
-    chosen(engine, "ab", "abxyabxy", "baxyx", selection="cfs", lookahead=2)
-    pairs = [pair for call in engine.calls for pair in call]
-    assert sorted(pairs) == ["ax", "ay", "bx", "by"]
 
 
 def _equation_4(positive: set[str], documents: str, candidates: list[str], k: int, accept: str) -> str:
@@ -303,10 +298,6 @@ def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_non
 # Fill, which is not in the paper
 
 
-def filled(positive: str, documents: str, *candidates: str, **settings: Any) -> str:
-    return chosen(FakeEngine(*positive.split()), documents, *candidates, selection="fill", **settings)
-
-
 @pytest.mark.parametrize(
     ("positive", "k", "context"),
     [
@@ -318,8 +309,9 @@ def filled(positive: str, documents: str, *candidates: str, **settings: Any) -> 
     ],
 )
 def test_fill_ranks_by_the_best_pair_and_gives_the_only_document_there_is(positive: str, k: int, context: str):
-    assert filled(positive, "ab", "xy", "zw", k=k) == context
-    assert (filled("", "a", ""), filled("", "")) == ("a", "")
+    assert chosen(FakeEngine(*positive.split()), "ab", "xy", "zw", selection="fill", k=k) == context
+    assert chosen(FakeEngine(), "a", "", selection="fill") == "a"
+    assert chosen(FakeEngine(), "", selection="fill") == ""
 
 
 def test_the_weight_of_the_first_stage_can_be_taken_away():

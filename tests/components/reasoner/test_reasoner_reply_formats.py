@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.reasoner.reply_formats import TagsFormat
 from prefrag.components.state.state import Action, RunError
 from tests.components.samples import QUESTION, document, observed_step, state
 from tests.fakes import CALLS
@@ -30,20 +31,6 @@ def prompt(**changes: Any) -> str:
 
 
 class TestSettings:
-    @pytest.mark.parametrize(
-        ("tags", "message"),
-        [
-            (
-                {"observe": "result"},
-                "There is no tag for 'observe': `tags` names think, search, answer and observation",
-            ),
-            ({"search": "<search>"}, "is no name of a tag"),
-        ],
-    )
-    def test_of_tags_that_make_no_sense_are_refused_in_words(self, tags: dict[str, str], message: str):
-        with pytest.raises(ValueError, match=message):
-            reasoner(tags=tags)
-
     def test_of_tools_do_not_go_with_a_model_in_this_process(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
         with pytest.raises(RunError, match="The model in this process cannot call tools"):
@@ -106,7 +93,7 @@ class TestReply:
     def test_leaves_thinking_in_a_block_alone_when_the_format_has_another_tag_for_it(self):
         reply = "<think>Final.</think><reason>Hm.</reason><answer>1974</answer>"
 
-        step = reasoner(reply, reply_format="tags", tags={"think": "reason"}).run(state())["state"].step
+        step = reasoner(reply, reply_format=TagsFormat(think="reason")).run(state())["state"].step
 
         assert (step.thought, step.answer) == ("Hm.", "1974")
         assert "Final." not in step.reply

@@ -269,16 +269,6 @@ class TestFailures:
         second = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
         assert (found(second), second["errors"]) == ("abm", output["errors"])
 
-    async def test_links_that_give_no_documents_have_failed(self):
-        class Empty(Mentions):
-            def run(self, **call: Any) -> dict[str, Any]:
-                return {}
-
-        output = await both(LinkedRetriever(Words("ab"), Empty(), Engine()), "q")
-
-        assert found(output) == "ab"
-        assert output["errors"] == ["Empty: 'documents'"]
-
     async def test_filters_that_do_not_fit_are_not_survived(self):
         class Unfiltered(Mentions):
             def run(self, **call: Any) -> dict[str, Any]:
@@ -286,13 +276,20 @@ class TestFailures:
 
         await both_fail(LinkedRetriever(Words("a"), Unfiltered(), Engine()), FilterError, "no such field", "q")
 
-    def test_the_state_reports_that_the_links_were_missing(self):
-        source = RetrievalSource("local", linked("ab", links={"q": "!"}), retry_policy=RetryPolicy(retries=0))
+    async def test_links_that_give_no_documents_have_failed_and_the_state_reports_that_they_were_missing(self):
+        class Empty(Mentions):
+            def run(self, **call: Any) -> dict[str, Any]:
+                return {}
 
-        search = source.run(state(search_step("q")))["state"].step.searches[-1]
-
-        assert [one.id for one in search.documents] == ["a", "b"]
-        assert search.error == "Mentions: index the files again"
+        empty = LinkedRetriever(Words("ab"), Empty(), Engine())
+        for links, error in (
+            (empty, "Empty: 'documents'"),
+            (linked("ab", links={"q": "!"}), "Mentions: index the files again"),
+        ):
+            source = RetrievalSource("local", links, retry_policy=RetryPolicy(retries=0))
+            search = source.run(state(search_step("q")))["state"].step.searches[-1]
+            assert (await both(links, "q"))["errors"] == [search.error] == [error]
+            assert [one.id for one in search.documents] == ["a", "b"]
 
     def test_at_warm_up_an_index_without_titles_is_reported_and_survived_and_none_is_an_error(
         self, caplog: pytest.LogCaptureFixture

@@ -17,16 +17,20 @@ def places(*documents: Document) -> list[str] | None:
     return name_documents("titles", documents).get("places")
 
 
-def test_titles_that_differ_are_names_enough():
+def test_titles_that_differ_are_names_enough_and_metadata_of_other_kinds_tells_nothing():
     untitled = Document(id="bare", content="Text.")
+    odd = passage(file_path={"a": 1}, heading=["x"], split_id="1", split_count=None)
 
     assert name_documents("titles", [passage(heading="Manual > Use"), untitled]) == {"titles": ["Manual", "bare"]}
+    assert places(odd, passage(split_id=9, split_count=2)) == ["", ""]
 
 
-def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them():
+def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them_and_files_by_their_names():
     one, two = passage(heading="Manual > Installation > Linux"), passage(heading="Manual > Use")
+    files = [passage(file_path="/home/ada/a.md", heading="Use"), passage(file_path="/home/ada/b.md")]
 
     assert places(one, passage("Other"), two) == ["Linux", "", "Use"]
+    assert places(*files) == ["a.md, Use", "b.md"]
 
 
 def test_passages_of_one_section_and_those_without_another_heading_than_the_title_by_their_number():
@@ -34,15 +38,3 @@ def test_passages_of_one_section_and_those_without_another_heading_than_the_titl
     top, plain = passage(heading="Manual", split_id=0, split_count=9), passage(split_id=8, split_count=9)
 
     assert places(one, two, top, plain) == ["Use, passage 4", "Use, passage 5", "passage 1", "passage 9"]
-
-
-def test_files_of_one_title_by_their_names():
-    one, two = passage(file_path="/home/ada/a.md", heading="Use"), passage(file_path="/home/ada/b.md")
-
-    assert places(one, two) == ["a.md, Use", "b.md"]
-
-
-def test_metadata_of_other_kinds_tells_nothing():
-    odd = passage(file_path={"a": 1}, heading=["x"], split_id="1", split_count=None)
-
-    assert places(odd, passage(split_id=9, split_count=2)) == ["", ""]

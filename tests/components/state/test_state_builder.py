@@ -80,13 +80,11 @@ class TestRun:
 
         assert {name: getattr(reached, name) for name in settings} == settings
 
-    def test_history_becomes_turns_and_empty_ones_are_left_out(self):
+    @pytest.mark.parametrize("turn", [{"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1}])
+    def test_history_becomes_turns_without_empty_ones_and_what_is_none_is_refused_in_words(self, turn: Any):
         history = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": ""}]
 
         assert builder().run("And then?", history=history)["state"].history == (("user", "Who?"),)
-
-    @pytest.mark.parametrize("turn", [{"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1}])
-    def test_a_turn_that_is_none_is_refused_in_words(self, turn: Any):
         with pytest.raises(ValueError, match="turn of the history"):
             builder().run("And then?", history=[turn])
 
@@ -153,14 +151,14 @@ class TestTheAdministratorsSwitch:
 
 
 class TestWithoutASource:
-    def test_there_is_nothing_to_search_and_nothing_preferred(self, monkeypatch: pytest.MonkeyPatch):
+    @pytest.mark.parametrize("option", [{"sources": ["local"]}, {"preferred": "local"}])
+    def test_there_is_nothing_to_search_nothing_preferred_and_none_can_be_requested(
+        self, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]
+    ):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
         settings = StateBuilder([], None).run("Who?", sources=[], top_k=2)["state"].settings
 
         assert (settings.sources, settings.preferred, settings.top_k) == ((), "", 2)
-
-    @pytest.mark.parametrize("option", [{"sources": ["local"]}, {"preferred": "local"}])
-    def test_none_can_be_requested(self, option: dict[str, Any]):
         with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
             StateBuilder([], None).run("Who?", **option)

@@ -9,6 +9,7 @@ from typing import Any
 
 from prefrag.evaluation.metrics import score, summarise
 from prefrag.evaluation.question import Question
+from prefrag.evaluation.report.runs import Run, read_runs
 
 SIMULATED = {"kind": "simulated", "judge_error": 0.0, "reflection_error": 0.0, "distraction": 0.0, "seed": 1}
 SERVER = {"kind": "server", "base_url": "http://127.0.0.1:8000/v1", "model": "glm"}
@@ -103,3 +104,14 @@ def write_run(
     }
     (folder / "config.json").write_text(json.dumps({**defaults, **config}))
     return folder
+
+
+def write_runs(folder: Path, right: int | list[dict[str, Any]] = 20, **runs: dict[str, Any]) -> list[Run]:
+    """Write runs by their names and read them; what is not given of a run is as in `write_run`.
+
+    :param right: How many of 40 questions are right where a run does not say its own, or the lines.
+    """
+    for name, config in runs.items():
+        lines = config.pop("right", right)
+        write_run(folder / name, predictions(lines) if isinstance(lines, int) else lines, **config)
+    return read_runs([folder])

@@ -110,28 +110,19 @@ def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Pa
     }
 
 
-def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one(tmp_path: Path) -> None:
+def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one_and_another_choice_is_listed(
+    tmp_path: Path,
+) -> None:
     unused = {**SIMULATED, "source_choice": None}
     write_run(tmp_path / "prefrag", predictions(20), llm=unused)
-    write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
-    for choice in ("drawn", "last"):
-        write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
-
-    assert list_pairs(list_against(tmp_path)) == {
-        ("prefrag", "drawn"): ("method",),
-        ("prefrag", "mix"): ("method",),
-        ("prefrag", "last"): ("method",),
-    }
-
-
-def test_another_choice_of_a_source_is_listed_although_the_reference_names_none(tmp_path: Path) -> None:
-    write_run(tmp_path / "prefrag", predictions(20), llm={**SIMULATED, "source_choice": None})
     for choice in ("drawn", "last"):
         write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
 
     main = next(one for one in list_against(tmp_path) if one.main)
-
     assert main.not_compared == ("Not compared here: runs of the same methods with other source choice.",)
+    write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
+    others = ("drawn", "mix", "last")
+    assert list_pairs(list_against(tmp_path)) == {("prefrag", other): ("method",) for other in others}
 
 
 def variations(folder: Path) -> dict[str, Table]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from prefrag.evaluation.report.comparison import compare
+from prefrag.evaluation.report.comparison import Comparison, compare
 from prefrag.evaluation.report.drill_down import differing_ids, drill_down
-from prefrag.evaluation.report.runs import read_runs
-from tests.evaluation.report.run_folders import SIMULATED, prediction, write_run
+from tests.evaluation.report.run_folders import SIMULATED, prediction, write_runs
+
+
+def drill(
+    folder: Path, prefrag: list[dict[str, Any]], react: list[dict[str, Any]]
+) -> tuple[Comparison, dict[str, Any]]:
+    """Write two runs and compare them; the first of the page is ReAct."""
+    runs = write_runs(folder, prefrag={"right": prefrag}, react={"right": react, "pipeline": "react"})
+    (comparison,) = compare([(runs[0], runs[1])])
+    return comparison, drill_down(runs, [comparison])
 
 
 def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", [prediction("x", True), prediction("y", False), prediction("z", True)])
-    write_run(tmp_path / "b", [prediction("x", True), prediction("y", True), prediction("w", True)], pipeline="react")
-    runs = read_runs([tmp_path])
-    (comparison,) = compare([(runs[0], runs[1])])
-
-    found = drill_down(runs, [comparison])
+    comparison, found = drill(
+        tmp_path,
+        [prediction("x", True), prediction("y", False), prediction("z", True)],
+        [prediction("x", True), prediction("y", True), prediction("w", True)],
+    )
 
     assert differing_ids(comparison) == ["y"]
     assert [question["id"] for question in found["datasets"]["musique"]] == ["x", "y", "w", "z"]
@@ -26,12 +34,9 @@ def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> 
 
 
 def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", [prediction("x", True, question="Who built it?")])
-    write_run(tmp_path / "b", [prediction("x", False, question="Who burnt it?")], pipeline="react")
-    runs = read_runs([tmp_path])
-    (comparison,) = compare([(runs[0], runs[1])])
+    built, burnt = prediction("x", True, question="Who built it?"), prediction("x", False, question="Who burnt it?")
 
-    found = drill_down(runs, [comparison])
+    comparison, found = drill(tmp_path, [built], [burnt])
 
     assert differing_ids(comparison) == []
     assert [question["q"] for question in found["datasets"]["musique"]] == ["Who burnt it?", "Who built it?"]
@@ -39,11 +44,7 @@ def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
 
 
 def test_a_trace_holds_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", [prediction("x", True)])
-    write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
-    runs = read_runs([tmp_path])
-
-    trace = drill_down(runs, compare([(runs[0], runs[1])]))["traces"][1][0]
+    trace = drill(tmp_path, [prediction("x", True)], [prediction("x", False)])[1]["traces"][1][0]
 
     assert (trace["answer"], trace["label"], trace["gold"]) == ("Beta", "CORRECT", [1, 2])
     search, answer = trace["steps"]
@@ -54,24 +55,16 @@ def test_a_trace_holds_each_step_with_its_verdict_and_marks_gold(tmp_path: Path)
 
 
 def test_a_failed_question_has_its_error(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", [prediction("x", True)])
-    write_run(tmp_path / "b", [prediction("x", True, error="the server is gone")], pipeline="react")
-    runs = read_runs([tmp_path])
+    _, found = drill(tmp_path, [prediction("x", True)], [prediction("x", True, error="the server is gone")])
 
-    assert drill_down(runs, compare([(runs[0], runs[1])]))["traces"][0][0] == {
-        "gold": [0, 2],
-        "errors": ["the server is gone"],
-    }
+    assert found["traces"][0][0] == {"gold": [0, 2], "errors": ["the server is gone"]}
 
 
 def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:
-    long = "word " * 1_000
-    write_run(tmp_path / "a", [prediction(f"q{n}", True, thought=long) for n in range(30)])
-    write_run(tmp_path / "b", [prediction(f"q{n}", False, thought=long) for n in range(30)], pipeline="react")
-    runs = read_runs([tmp_path])
-    comparisons = compare([(runs[0], runs[1])])
+    right, wrong = ([prediction(f"q{n}", is_right, thought="word " * 1_000) for n in range(30)] for is_right in (1, 0))
 
-    every, some = drill_down(runs, comparisons), drill_down(runs, comparisons, limit=20_000)
+    comparison, every = drill(tmp_path, right, wrong)
+    some = drill_down([comparison.run, comparison.other], [comparison], limit=20_000)
 
     assert len(every["traces"][0][0]["steps"][0]["thought"]) <= 600
     assert every["left_out"] == 0
@@ -80,10 +73,11 @@ def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:
 
 
 def test_of_repetitions_the_first_is_shown(tmp_path: Path) -> None:
-    for seed, right in ((3, True), (4, False)):
-        write_run(tmp_path / f"{seed}", [prediction("x", right)], llm={**SIMULATED, "seed": seed})
-    write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
-    runs = read_runs([tmp_path])
+    seeds = {
+        str(seed): {"right": [prediction("x", right)], "llm": {**SIMULATED, "seed": seed}}
+        for seed, right in ((3, True), (4, False))
+    }
+    runs = write_runs(tmp_path, **seeds, b={"right": [prediction("x", False)], "pipeline": "react"})
 
     found = drill_down(runs, compare([(runs[1], runs[0])]))
 

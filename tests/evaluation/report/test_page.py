@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.evaluation.report import write_report
-from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run, write_runs
 
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib: make install EXTRAS=evaluation")
 
@@ -177,14 +177,15 @@ def test_unpaired_questions_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_without_plots")
-def test_few_questions_that_only_one_has_right_have_an_exact_p(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(24))
-    write_run(tmp_path / "b", predictions(20), pipeline="react")
+def test_few_questions_have_an_exact_p_and_a_reference_that_was_not_run_is_refused(tmp_path: Path) -> None:
+    write_runs(tmp_path, a={"right": 24}, b={"pipeline": "react"})
 
     page = write_report([tmp_path], tmp_path / "out").read_text()
 
     assert '<span class="interval">p 0.125, corrected 0.125</span>' in page
     assert "p 0.125, corrected 0.125) no difference shown" in (tmp_path / "out" / "report.md").read_text()
+    with pytest.raises(ValueError, match=r"no run of the method crag: choose from prefrag, react"):
+        write_report([tmp_path], tmp_path / "out", "crag")
 
 
 def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
@@ -216,15 +217,6 @@ def test_tasks_have_parts_of_their_own(tmp_path: Path) -> None:
     tables = [part.partition("### All methods")[2].partition("###")[0] for part in (split, whole)]
     assert ["| vanilla_local |" in table for table in tables] == [False, True]
     assert ["| prefrag |" in table for table in tables] == [True, False]
-
-
-@pytest.mark.usefixtures("_without_plots")
-def test_a_reference_that_was_not_run_is_refused_with_those_that_were(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "b", predictions(20), pipeline="react")
-
-    with pytest.raises(ValueError, match=r"no run of the method crag: choose from prefrag, react"):
-        write_report([tmp_path], tmp_path / "out", "crag")
 
 
 @pytest.mark.usefixtures("_without_plots")

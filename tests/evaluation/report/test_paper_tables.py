@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from prefrag.evaluation.report.comparison import score_intervals
 from prefrag.evaluation.report.grouping import group_by_setting
@@ -11,7 +15,7 @@ from prefrag.evaluation.report.measures import DASH
 from prefrag.evaluation.report.paper_tables import describe_split, paper_tables
 from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.table import Table
-from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run, write_runs
 
 
 def tables(folder: Path) -> dict[str, Table]:
@@ -42,56 +46,57 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
     assert not table.rows[2].cells[0].best
 
 
-def test_what_makes_lines_less_comparable_is_noted_below_the_title(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(20))
-    write_run(tmp_path / "b", predictions(20), pipeline="mspr")
-    assert "Not all" not in tables(tmp_path)["overall"].note
-    write_run(tmp_path / "c", predictions(20, 30), pipeline="react")
-    write_run(tmp_path / "d", predictions(20), pipeline="vanilla_mix", corpus="half.jsonl")
+@pytest.mark.parametrize(
+    ("other", "noted"),
+    [
+        ({"pipeline": "mspr"}, ""),
+        ({"pipeline": "react", "right": predictions(20, 30)}, "are over the same questions"),
+        ({"pipeline": "mspr", "right": predictions(20, question="Who else?")}, "are over the same questions"),
+        ({"pipeline": "vanilla_mix", "corpus": "half.jsonl"}, "searched the same corpus"),
+    ],
+    ids=["nothing", "fewer questions", "other questions under the same ids", "another corpus"],
+)
+def test_what_makes_lines_less_comparable_is_noted_below_the_title(
+    tmp_path: Path, other: dict[str, Any], noted: str
+) -> None:
+    write_runs(tmp_path, a={}, b=dict(other))
 
     note = tables(tmp_path)["overall"].note
 
-    assert "Not all lines are over the same questions (musique)" in note
-    assert "Not all lines searched the same corpus (musique)" in note
+    assert re.findall(r"Not all lines (.*?) \(musique\)", note) == ([noted] if noted else [])
 
 
-def test_other_questions_under_the_same_ids_are_noted_below_the_title(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(20))
-    write_run(tmp_path / "b", predictions(20, question="Who else?"), pipeline="mspr")
-
-    assert "Not all lines are over the same questions (musique)" in tables(tmp_path)["overall"].note
+QDC = {"pipeline": "dr_rag_qdc", "top_k": 6}
+VANILLA = {"pipeline": "vanilla_local"}
 
 
-def test_a_method_without_retrieval_stands_with_the_others(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "b", predictions(20), pipeline="no_retrieval", retriever=None)
+@pytest.mark.parametrize(
+    ("table", "others", "labels"),
+    [
+        ("overall", [{"pipeline": "no_retrieval", "retriever": None}], ["no_retrieval", "prefrag"]),
+        ("overall", [VANILLA, QDC], ["vanilla_local", "dr_rag_qdc (k 6)", "prefrag"]),
+        ("overall", [VANILLA, {"top_k": 3}], ["vanilla_local", "prefrag", "k 3", "prefrag"]),
+        ("overall", [{}], ["prefrag", "prefrag (a)"]),
+        (
+            "prefrag-2",
+            [{"pipeline": "prefrag_without_preference"}, {"pipeline": "react"}, {"top_k": 3}],
+            ["prefrag", "prefrag_without_preference"],
+        ),
+    ],
+    ids=[
+        "a method without retrieval stands with the others",
+        "a method with a top-k of its own stands with the others",
+        "what was run with several top-k keeps them apart",
+        "two runs of one method under one setting are distinguished",
+        "an ablation has prefrag and its parts alone",
+    ],
+)
+def test_a_table_has_a_line_for_each_method(
+    tmp_path: Path, table: str, others: list[dict[str, Any]], labels: list[str]
+) -> None:
+    write_runs(tmp_path, a={"right": 30}, **{str(place): dict(one) for place, one in enumerate(others, start=1)})
 
-    assert [row.label for row in tables(tmp_path)["overall"].rows[1:]] == ["no_retrieval", "prefrag"]
-
-
-def test_a_method_with_a_top_k_of_its_own_stands_with_the_others(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "b", predictions(20), pipeline="vanilla_local")
-    write_run(tmp_path / "c", predictions(20, seconds=1.5), pipeline="dr_rag_qdc", top_k=6)
-
-    found = tables(tmp_path)
-
-    assert [row.label for row in found["overall"].rows[1:]] == ["vanilla_local", "dr_rag_qdc (k 6)", "prefrag"]
-    assert lines(found["cost"])[2][-1] == "1.50"
-
-
-def test_what_was_run_with_several_top_k_keeps_them_apart(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "b", predictions(20), pipeline="vanilla_local")
-    write_run(tmp_path / "c", predictions(20), top_k=3)
-
-    assert [row.label for row in tables(tmp_path)["overall"].rows] == [
-        "k 5",
-        "vanilla_local",
-        "prefrag",
-        "k 3",
-        "prefrag",
-    ]
+    assert [row.label for row in tables(tmp_path)[table].rows][1:] == labels
 
 
 def test_a_dataset_of_yes_and_no_has_accuracy_alone(tmp_path: Path) -> None:
@@ -112,13 +117,6 @@ def test_models_have_blocks_of_their_own(tmp_path: Path) -> None:
     assert headings[1] == "glm"
 
 
-def test_two_runs_of_one_method_under_one_setting_are_distinguished(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "again", predictions(20))
-
-    assert [row.label for row in tables(tmp_path)["overall"].rows[1:]] == ["prefrag", "prefrag (again)"]
-
-
 def test_a_number_that_was_not_measured_is_a_dash(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "a", predictions(30))
     (folder / "metrics.json").write_text('{"acc": 75.0}')
@@ -130,17 +128,6 @@ def test_tables_without_runs_are_not_there(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
 
     assert set(tables(tmp_path)) == {"overall", "counts", "recall"}
-
-
-def test_ablation_has_prefrag_and_its_parts_alone(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-    write_run(tmp_path / "b", predictions(20), pipeline="prefrag_without_preference")
-    write_run(tmp_path / "c", predictions(20), pipeline="react")
-    write_run(tmp_path / "d", predictions(20), top_k=3)
-
-    table = tables(tmp_path)["prefrag-2"]
-
-    assert [row.label for row in table.rows if row.cells] == ["prefrag", "prefrag_without_preference"]
 
 
 def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> None:
@@ -220,7 +207,29 @@ def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
     assert lines(found["recall"])[1] == ("prefrag", "50.0", "0.0", "2.00")
 
 
-def test_time_is_relative_to_single_step_rag_of_the_same_dataset(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("others", "times"),
+    [
+        ([{**VANILLA, "concurrency": 1}], {"vanilla_local": "1.00", "prefrag": DASH}),
+        ([{**VANILLA, "concurrency": 1}, {**VANILLA, "seconds": 1.0}], {"prefrag": "3.00"}),
+        ([VANILLA, {**QDC, "seconds": 3.0}], {"vanilla_local": "1.00", "dr_rag_qdc (k 6)": "1.50"}),
+    ],
+    ids=["to no other", "to that one of two", "of a method with a top-k of its own too"],
+)
+def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
+    tmp_path: Path, others: list[dict[str, Any]], times: dict[str, str]
+) -> None:
+    write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
+    for number, config in enumerate({"seconds": 2.0, "concurrency": 16} | one for one in others):
+        write_run(tmp_path / str(number), predictions(20, seconds=config.pop("seconds")), **config)
+
+    table = tables(tmp_path)["cost"]
+
+    assert {line[0]: line[5] for line in lines(table)[1:]}.items() >= times.items()
+    assert "another number of questions at once" in table.note
+
+
+def test_time_is_relative_to_a_run_over_the_same_dataset(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30, seconds=3.0))
     write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local")
     write_run(tmp_path / "c", predictions(20, dataset="hotpotqa"), dataset="hotpotqa")
@@ -232,26 +241,6 @@ def test_time_is_relative_to_single_step_rag_of_the_same_dataset(tmp_path: Path)
         "vanilla_local": (DASH, "1.00"),
         "prefrag": (DASH, "1.50"),
     }
-
-
-def test_there_is_no_relative_time_to_a_run_with_another_number_of_questions_at_once(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
-    write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local", concurrency=1)
-
-    table = tables(tmp_path)["cost"]
-
-    assert {line[0]: line[5] for line in lines(table)[1:]} == {"vanilla_local": "1.00", "prefrag": DASH}
-    assert "another number of questions at once" in table.note
-
-
-def test_relative_time_is_that_to_the_run_with_as_many_questions_at_once(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
-    write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local", concurrency=1)
-    write_run(tmp_path / "c", predictions(20, seconds=1.0), pipeline="vanilla_local", concurrency=16)
-
-    times = {line[0]: line[5] for line in lines(tables(tmp_path)["cost"])[1:]}
-
-    assert times["prefrag"] == "3.00"
 
 
 def shares(folder: Path) -> Table | None:

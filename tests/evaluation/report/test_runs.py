@@ -31,19 +31,22 @@ def test_the_numbers_of_a_run_are_those_of_its_metrics(tmp_path: Path) -> None:
     assert run.predictions["q003"].values["acc"] == 0.0
 
 
-def test_a_yaml_file_is_named_by_its_stem_and_a_retriever_is_no_method(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(1, 2), pipeline="/pipelines/mine.yaml")
-    write_run(tmp_path / "b", predictions(1, 2), pipeline="prefrag_elasticsearch_dense", retriever="dense")
+@pytest.mark.parametrize(
+    ("config", "method", "family"),
+    [
+        ({"pipeline": "/pipelines/mine.yaml"}, "mine", "mine"),
+        ({"pipeline": "prefrag_dense", "retriever": "dense"}, "prefrag_dense", "prefrag"),
+        ({"pipeline": "prefrag_elasticsearch_dense", "retriever": "dense"}, "prefrag_elasticsearch_dense", "prefrag"),
+        ({"pipeline": "/a/mine.yaml", "set": ["local.top_k=3"]}, "mine local.top_k=3", "mine local.top_k=3"),
+    ],
+    ids=["the stem of a file", "a retriever is no method", "nor is a store", "changed settings"],
+)
+def test_a_method_has_the_name_of_its_pipeline(
+    tmp_path: Path, config: dict[str, Any], method: str, family: str
+) -> None:
+    (run,) = read_runs([write_run(tmp_path / "a", predictions(1, 2), **config)])
 
-    runs = {run.method: run.family for run in read_runs([tmp_path])}
-
-    assert runs == {"mine": "mine", "prefrag_elasticsearch_dense": "prefrag"}
-
-
-def test_changed_settings_are_part_of_the_name_of_a_method(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(1, 2), pipeline="/pipelines/mine.yaml", set=["local.observed_last=true"])
-
-    assert [run.method for run in read_runs([tmp_path])] == ["mine local.observed_last=true"]
+    assert (run.method, run.family) == (method, family)
 
 
 def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
@@ -75,12 +78,14 @@ def test_metrics_that_are_not_those_of_the_predictions_are_named(tmp_path: Path)
     assert run.warnings == ("metrics.json states acc 90, its predictions give 25.0",)
 
 
-def test_a_question_that_failed_is_wrong_and_counted(tmp_path: Path) -> None:
-    lines = [prediction("a", True), prediction("b", True, error="the server is gone")]
+def test_a_question_that_failed_is_wrong_and_counted_and_scores_that_a_line_lacks_are_worked_out(
+    tmp_path: Path,
+) -> None:
+    lines = [{**prediction("a", True), "scores": {}}, prediction("b", True, error="the server is gone")]
 
     (run,) = read_runs([write_run(tmp_path / "run", lines)])
 
-    assert (run.value(ACC), run.predictions["b"].right) == (50.0, False)
+    assert (run.value(ACC), run.predictions["a"].values["acc"], run.predictions["b"].right) == (50.0, 100.0, False)
     assert run.warnings == ("questions that failed: 1",)
 
 
@@ -92,14 +97,6 @@ def test_gold_passages_that_the_corpus_lacks_are_in_the_note(tmp_path: Path) -> 
     warnings = {run.name: run.warnings for run in read_runs([tmp_path])}
 
     assert warnings == {"a": ("gold passages not in the corpus: 2, of 1 questions",), "b": (), "c": ()}
-
-
-def test_scores_that_a_line_does_not_have_are_worked_out(tmp_path: Path) -> None:
-    lines = [{**prediction("a", True), "scores": {}}]
-
-    (run,) = read_runs([write_run(tmp_path / "run", lines)])
-
-    assert run.predictions["a"].values["acc"] == 100.0
 
 
 def test_a_last_line_that_was_never_finished_is_left_out(tmp_path: Path) -> None:
@@ -120,16 +117,6 @@ def test_whole_predictions_are_read_again_by_id(tmp_path: Path) -> None:
     assert list(run.full(["q002", "q000"])) == [lines[2], lines[0]]
 
 
-@pytest.mark.parametrize("broken", ["{", "[]", '{"question": "without an id"}', '{"id": "a", "scores": {"acc": "x"}}'])
-def test_a_broken_line_is_named(tmp_path: Path, broken: str) -> None:
-    folder = write_run(tmp_path / "run", predictions(1, 1))
-    with (folder / "predictions.jsonl").open("a") as file:
-        file.write(f"{broken}\n")
-
-    with pytest.raises(ValueError, match=r"predictions\.jsonl, line 2: not a prediction .* run `evaluate` again"):
-        read_runs([folder])
-
-
 def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="There is no folder .*nowhere"):
         read_runs([tmp_path / "nowhere"])
@@ -137,25 +124,31 @@ def test_what_is_missing_is_reported(tmp_path: Path) -> None:
         read_runs([tmp_path])
     with pytest.raises(ValueError, match="There is no run to report"):
         read_runs([])
-
-    folder = write_run(tmp_path / "run", predictions(1, 2))
-    (folder / "config.json").write_text('{"pipeline": "prefrag"}')
-    with pytest.raises(ValueError, match="lacks its dataset"):
-        read_runs([folder])
-    (folder / "config.json").write_text("{")
-    with pytest.raises(ValueError, match=r"config\.json is not JSON"):
-        read_runs([folder])
-    (folder / "config.json").unlink()
+    (write_run(tmp_path / "run", predictions(1, 2)) / "config.json").unlink()
     with pytest.raises(ValueError, match=r"has no config\.json"):
-        read_runs([folder])
+        read_runs([tmp_path / "run"])
 
 
-def test_a_run_without_predictions_is_reported(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", predictions(1, 2))
-    (folder / "predictions.jsonl").write_text("\n")
+NO_PREDICTION = r"predictions\.jsonl, line 1: not a prediction .* run `evaluate` again"
 
-    with pytest.raises(ValueError, match="holds no prediction"):
-        read_runs([folder])
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("config.json", '{"pipeline": "prefrag"}', "lacks its dataset"),
+        ("config.json", "{", r"config\.json is not JSON"),
+        ("predictions.jsonl", "", "holds no prediction"),
+        ("predictions.jsonl", "{", NO_PREDICTION),
+        ("predictions.jsonl", "[]", NO_PREDICTION),
+        ("predictions.jsonl", '{"question": "without an id"}', NO_PREDICTION),
+        ("predictions.jsonl", '{"id": "a", "scores": {"acc": "x"}}', NO_PREDICTION),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path, file: str, text: str, message: str) -> None:
+    (write_run(tmp_path / "run", predictions(1, 1)) / file).write_text(f"{text}\n")
+
+    with pytest.raises(ValueError, match=message):
+        read_runs([tmp_path / "run"])
 
 
 def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_question(tmp_path: Path) -> None:
@@ -169,17 +162,19 @@ def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_qu
     assert [one.seed for one in run.runs] == [5, 6]
 
 
-@pytest.mark.parametrize("other", [{"top_k": 3}, {"pipeline": "react"}, {"prompts": "product"}, {"corpus": "x.jsonl"}])
-def test_runs_that_differ_in_more_than_the_seed_stay_apart(tmp_path: Path, other: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("seed", "questions", "other"),
+    [
+        *((2, 4, one) for one in ({"top_k": 3}, {"pipeline": "react"}, {"prompts": "product"}, {"corpus": "x.jsonl"})),
+        (1, 4, {}),
+        (2, 3, {}),
+    ],
+    ids=["top-k", "method", "prompts", "corpus", "the same seed", "fewer questions"],
+)
+def test_runs_that_differ_in_more_than_the_seed_or_not_in_it_stay_apart(
+    tmp_path: Path, seed: int, questions: int, other: dict[str, Any]
+) -> None:
     write_run(tmp_path / "a", predictions(1, 4), llm={**SIMULATED, "seed": 1})
-    write_run(tmp_path / "b", predictions(1, 4), llm={**SIMULATED, "seed": 2}, **other)
+    write_run(tmp_path / "b", predictions(1, questions), llm={**SIMULATED, "seed": seed}, **other)
 
     assert len(read_runs([tmp_path])) == 2
-
-
-def test_runs_with_one_seed_or_other_questions_are_no_repetitions(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(1, 4), llm={**SIMULATED, "seed": 1})
-    write_run(tmp_path / "b", predictions(1, 4), llm={**SIMULATED, "seed": 1})
-    write_run(tmp_path / "c", predictions(1, 3), llm={**SIMULATED, "seed": 2})
-
-    assert len(read_runs([tmp_path])) == 3

@@ -240,7 +240,7 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
     for form in ("text", "json", "tools", "tags"):
         # Tags have no label, so it is requested separately.
-        replies = {"reply_format": form, "self_evaluation": False, "cite": False}
+        replies = {"reply_format": form, "self_evaluation": False, "answer_format": {"cite": False}}
         replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
         if name == "prefrag":
             replace["reflector.reflection"] = "call"

@@ -30,14 +30,11 @@ def test_a_comparison_of_titles_or_texts_is_refused(filters: dict[str, Any]):
         filter_clause(filters)
 
 
-def test_whether_there_is_a_title_can_be_compared():
-    assert filter_clause(title("!=", None)) == {"bool": {"must": {"exists": {"field": "title"}}}}
-
-
-def test_other_fields_are_compared():
-    assert filter_clause(COUNTRY) == {"bool": {"must": {"term": {"country": "at"}}}}
+def test_other_fields_are_compared_and_whether_there_is_a_title():
     keyword = title("==", "Linz", field="meta.title.keyword")
+    assert filter_clause(COUNTRY) == {"bool": {"must": {"term": {"country": "at"}}}}
     assert filter_clause(keyword) == {"bool": {"must": {"term": {"title.keyword": "Linz"}}}}
+    assert filter_clause(title("!=", None)) == {"bool": {"must": {"exists": {"field": "title"}}}}
 
 
 @pytest.mark.parametrize("wrong", ["a text", {"operator": "AND"}, {"operator": "AND", "conditions": [{"field": "x"}]}])

@@ -32,6 +32,15 @@ def towns(tmp_path: Path) -> TantivyDocumentStore:
 
 
 @pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data directory, without an index yet."""
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("PREFRAG_INDEX", raising=False)
+    monkeypatch.delenv("PREFRAG_WEB_INDEX", raising=False)
+    return tmp_path / "data"
+
+
+@pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of its own, with a demo corpus for either source."""
     folder = tmp_path / "checkout" / "demo"

@@ -1,6 +1,5 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from haystack import Document
@@ -9,30 +8,24 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from tests.components.document_stores.tantivy.passages import content
 
-
-@pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("PREFRAG_INDEX", raising=False)
-    monkeypatch.delenv("PREFRAG_WEB_INDEX", raising=False)
-    return tmp_path / "data"
+pytestmark = pytest.mark.usefixtures("data")
 
 
 class TestDemo:
-    def test_is_built_once(self, demo):
+    def test_is_built_once_and_anew_when_its_corpus_was_edited_and_never_written_to(self, demo):
         first = resolve_index("demo")
         built = (first / "meta.json").stat().st_mtime_ns
         assert resolve_index("demo") == first
         assert (first / "meta.json").stat().st_mtime_ns == built
         assert [entry.name for entry in first.parent.iterdir()] == [first.name]
 
-    def test_is_built_anew_when_its_corpus_was_edited(self, demo):
-        before = resolve_index("demo")
         with (demo / "local.jsonl").open("a") as corpus:
             corpus.write(json.dumps({"id": "new", "title": "Crane", "text": "A crane."}) + "\n")
         after = resolve_index("demo")
-        assert after != before
+        assert after != first
         assert content(after) == ["A local heron.", "A crane."]
+        with pytest.raises(ValueError, match="choose another name"):
+            TantivyDocumentStore(index="demo").write_documents([Document(content="heron")])
 
     def test_two_first_uses_at_once_build_one(self, demo):
         with ThreadPoolExecutor(4) as threads:
@@ -41,11 +34,11 @@ class TestDemo:
         [path] = paths
         assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
-    def test_is_never_written_to(self, demo):
-        with pytest.raises(ValueError, match="choose another name"):
-            TantivyDocumentStore(index="demo").write_documents([Document(content="heron")])
-
-    def test_a_missing_corpus_is_named(self, demo):
+    def test_a_corpus_with_a_mistake_leaves_nothing_behind_and_a_missing_one_is_named(self, demo, data):
+        (demo / "local.jsonl").write_text("no JSON\n")
+        with pytest.raises(ValueError, match=r"local\.jsonl, line 1"):
+            resolve_index()
+        assert list((data / "demo").iterdir()) == []
         (demo / "local.jsonl").unlink()
         with pytest.raises(FileNotFoundError, match=r"local\.jsonl is missing"):
             resolve_index()
@@ -54,9 +47,3 @@ class TestDemo:
         data.write_text("a file in the way")
         with pytest.raises(OSError, match="Set PREFRAG_DATA_DIR"):
             resolve_index()
-
-    def test_a_corpus_with_a_mistake_leaves_nothing_behind(self, demo, data):
-        (demo / "local.jsonl").write_text("no JSON\n")
-        with pytest.raises(ValueError, match=r"local\.jsonl, line 1"):
-            resolve_index()
-        assert list((data / "demo").iterdir()) == []

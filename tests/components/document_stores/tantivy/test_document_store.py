@@ -1,5 +1,4 @@
 import copy
-import json
 from pathlib import Path
 
 import pytest
@@ -7,23 +6,18 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from tests.components.document_stores.tantivy.passages import ids, passage
+from tests.components.serialisation import rebuilt
 
 
 class TestArguments:
-    def test_top_k_must_be_positive(self, towns):
+    def test_numbers_under_one_what_is_no_document_and_a_path_beside_a_name_are_refused(self, towns):
         with pytest.raises(ValueError, match="at least 1"):
             towns.search("danube", top_k=0)
-
-    def test_per_title_must_be_positive(self, towns):
         with pytest.raises(ValueError, match="at least 1"):
             towns.documents_by_title({"linz": ""}, per_title=0)
-
-    @pytest.mark.parametrize("documents", [["text"], [Document(id="a"), None]])
-    def test_takes_only_documents(self, store, documents):
-        with pytest.raises(ValueError, match="haystack Documents"):
-            store.write_documents(documents)
-
-    def test_path_and_name_exclude_each_other(self):
+        for documents in (["text"], [Document(id="a"), None]):
+            with pytest.raises(ValueError, match="haystack Documents"):
+                towns.write_documents(documents)
         with pytest.raises(ValueError, match="not both"):
             TantivyDocumentStore(path="a", index="b")
 
@@ -33,27 +27,21 @@ class TestWithoutAnIndex:
         assert store.search("danube") == store.filter_documents() == store.documents_by_id(["a"]) == []
         assert store.count_documents() == 0
         assert store.document_frequencies(["danube"]) == (0, {"danube": 0})
+        assert store.known_titles(["linz"]) == set()
+        assert store.documents_by_title({"linz": ""}) == {}
         store.delete_documents(["a"])
         store.delete_all_documents()
         assert not Path(store.path).exists()
 
-    def test_has_no_titles(self, store):
-        assert store.known_titles(["linz"]) == set()
-        assert store.documents_by_title({"linz": ""}) == {}
-
 
 class TestOpening:
-    def test_stores_of_one_folder_share_the_opened_index(self, towns):
-        other = TantivyDocumentStore(path=towns.path)
+    def test_stores_of_one_folder_share_the_opened_index_and_so_does_a_deep_copy(self, towns):
+        other, copied = TantivyDocumentStore(path=towns.path), copy.deepcopy(towns)
         other.count_documents()
         towns.count_documents()
-        assert other._latest is towns._latest
-
-    def test_a_deep_copy_shares_it_too(self, towns):
-        copied = copy.deepcopy(towns)
         assert copied is not towns
         assert copied.search("steel") == towns.search("steel")
-        assert copied._latest is towns._latest
+        assert other._latest is copied._latest is towns._latest
 
     def test_without_a_path_it_writes_and_reads_the_index_default(self, tmp_path, monkeypatch):
         monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
@@ -64,32 +52,17 @@ class TestOpening:
 
 
 class TestLanguage:
-    def test_belongs_to_the_index(self, tmp_path):
-        german = TantivyDocumentStore(path=str(tmp_path / "index"), language="german")
+    def test_belongs_to_the_index_and_is_english_by_default(self, tmp_path, towns):
+        german = TantivyDocumentStore(path=str(tmp_path / "german"), language="german")
         german.write_documents([passage("a", "Die Häuser am Fluss")])
         anyone = TantivyDocumentStore(path=german.path)
         assert ids(anyone.search("Haus")) == ["a"]
         with pytest.raises(ValueError, match="made for 'german', not for 'english'"):
             TantivyDocumentStore(path=german.path, language="english").search("Haus")
-
-    def test_the_default_is_english(self, towns):
         assert TantivyDocumentStore(path=towns.path, language="english").count_documents() == 4
 
 
-class TestReading:
-    def test_by_id_in_the_order_of_the_ids(self, towns):
-        assert ids(towns.documents_by_id(["bern", "nobody", "vienna", "bern"])) == ["bern", "vienna"]
-
-
-class TestSerialisation:
-    def test_keeps_the_parameters(self):
-        store = TantivyDocumentStore(path="somewhere", language="German", lock_timeout=3)
-        data = store.to_dict()
-        assert json.loads(json.dumps(data)) == data
-        assert data["init_parameters"] == {
-            "path": "somewhere",
-            "index": None,
-            "language": "german",
-            "lock_timeout": 3,
-        }
-        assert TantivyDocumentStore.from_dict(data).to_dict() == data
+def test_keeps_the_parameters_in_a_form_that_json_can_hold():
+    parameters = {"path": "somewhere", "index": None, "language": "german", "lock_timeout": 3}
+    store = TantivyDocumentStore(path="somewhere", language="German", lock_timeout=3)
+    assert rebuilt(store).to_dict()["init_parameters"] == parameters

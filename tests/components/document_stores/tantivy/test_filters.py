@@ -56,7 +56,10 @@ class TestFilters:
         everything = "danube town capital rivers bears"
         assert set(ids(towns.search(everything, filters=filters))) == expected
 
-    def test_none_lists_everything(self, towns):
+    def test_filtered_results_keep_scores_and_order_and_no_filter_lists_everything(self, towns):
+        unfiltered = [d for d in towns.search("danube town", top_k=4) if d.meta["country"] == "at"]
+        filtered = towns.search("danube town", filters={"field": "meta.country", "operator": "==", "value": "at"})
+        assert [(d.id, pytest.approx(d.score)) for d in filtered] == [(d.id, d.score) for d in unfiltered]
         assert set(ids(towns.filter_documents())) == {"vienna", "linz", "passau", "bern"}
 
     @pytest.mark.parametrize("operator", ["==", "<="])
@@ -68,11 +71,6 @@ class TestFilters:
         assert set(ids(store.search("heron", top_k=5, filters=filters))) <= set(ids(rare))
         assert len(store.search("heron", top_k=5, filters=filters)) == 5
         assert len(store.search("heron", top_k=50, filters=filters)) == 8
-
-    def test_filtered_results_keep_scores_and_order(self, towns):
-        unfiltered = [d for d in towns.search("danube town", top_k=4) if d.meta["country"] == "at"]
-        filtered = towns.search("danube town", filters={"field": "meta.country", "operator": "==", "value": "at"})
-        assert [(d.id, pytest.approx(d.score)) for d in filtered] == [(d.id, d.score) for d in unfiltered]
 
     def test_nested_metadata(self, store):
         store.write_documents([passage("a", "heron", seen={"by": {"name": "Ada"}}), passage("b", "heron")])

@@ -1,5 +1,5 @@
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,6 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists
 from tests.components.document_stores.tantivy.passages import ids, passage
 from tests.python_process import run_python, start_python
-
-CHECKOUT = Path(__file__).parents[4]
-
 
 WRITE_ONE = """
 import sys
@@ -44,8 +41,11 @@ class TestSearch:
         expected = 0.9808292530117262 * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / (5 / 3)))
         assert store.search("heron")[0].score == pytest.approx(expected, rel=1e-4)
 
-    def test_a_repeated_word_counts_once(self, towns):
+    def test_a_repeated_word_counts_once_operators_are_words_and_top_k_cuts(self, towns):
         assert towns.search("steel steel Danube") == towns.search("steel Danube")
+        plain = ids(towns.search("Danube steel works"))
+        assert ids(towns.search('title:(+Danube) "steel" -works~2^9 [* TO *]')) == plain
+        assert len(towns.search("danube", top_k=2)) == 2
 
     def test_letters_with_accents_and_ligatures_are_found_however_they_are_written(self, store):
         store.write_documents(
@@ -64,16 +64,9 @@ class TestSearch:
         store.write_documents([passage(key, "heron", "Birds") for key in keys])
         assert ids(store.search("heron", top_k=10, filters=filters)) == keys[:10]
 
-    def test_top_k_cuts(self, towns):
-        assert len(towns.search("danube", top_k=2)) == 2
-
     @pytest.mark.parametrize("query", ["", "  ", "?!", "the of and", "\x00", "\ud800"])
     def test_a_query_without_words_finds_nothing(self, towns, query):
         assert towns.search(query) == []
-
-    def test_operators_are_words(self, towns):
-        plain = ids(towns.search("Danube steel works"))
-        assert ids(towns.search('title:(+Danube) "steel" -works~2^9 [* TO *]')) == plain
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.text(st.characters(exclude_categories=[]), max_size=80))
@@ -82,27 +75,22 @@ class TestSearch:
         assert set(ids(towns.search(text + " danube"))) >= {"vienna", "linz", "passau"}
 
     def test_threads_share_a_store(self, towns):
-        failures = []
+        def search_and_analyse(_: int) -> None:
+            for _ in range(200):
+                assert len(towns.search("Danube town")) == 3
+                assert towns.analyze("Running herons") == ["run", "heron"]
 
-        def search_and_analyse() -> None:
-            try:
-                for _ in range(200):
-                    assert len(towns.search("Danube town")) == 3
-                    assert towns.analyze("Running herons") == ["run", "heron"]
-            except Exception as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=search_and_analyse) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
-        assert failures == []
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(search_and_analyse, range(8), timeout=60))
 
 
 class TestTitles:
-    def test_are_known_by_their_keys(self, towns):
+    def test_are_known_by_their_keys_and_come_and_go_with_their_passages(self, towns):
         assert towns.known_titles(["linz", "vienna", "Linz", "danube", ""]) == {"linz", "vienna"}
+        towns.write_documents([passage("linz", "Renamed.", "Lentia")], DuplicatePolicy.OVERWRITE)
+        towns.delete_documents(["bern"])
+        assert towns.known_titles(["linz", "lentia", "bern", "vienna"]) == {"lentia", "vienna"}
+        assert towns.documents_by_title({"linz": "", "bern": ""}) == {}
 
     def test_give_their_passages_best_first_for_a_text(self, store):
         store.write_documents(
@@ -151,12 +139,6 @@ class TestTitles:
         with pytest.raises(FilterError):
             towns.documents_by_title({"linz": ""}, filters={"country": "at"})
 
-    def test_come_and_go_with_their_passages(self, towns):
-        towns.write_documents([passage("linz", "Renamed.", "Lentia")], DuplicatePolicy.OVERWRITE)
-        towns.delete_documents(["bern"])
-        assert towns.known_titles(["linz", "lentia", "bern", "vienna"]) == {"lentia", "vienna"}
-        assert towns.documents_by_title({"linz": "", "bern": ""}) == {}
-
     def test_of_any_length_and_kind_can_be_kept(self, store):
         long = "word " * 20_000
         store.write_documents(
@@ -172,10 +154,13 @@ class TestTitles:
 
 
 class TestWriting:
-    def test_counts_what_was_written(self, store):
+    def test_counts_what_was_written_and_a_deleted_id_is_new_again(self, store):
         assert store.write_documents([passage("a", "heron"), passage("b", "heron")]) == 2
         assert store.write_documents([]) == 0
         assert store.count_documents() == 2
+        store.delete_documents(["a", "nobody"])
+        assert ids(store.search("heron")) == ["b"]
+        assert store.write_documents([passage("a", "heron")]) == 1
 
     @pytest.mark.parametrize("policy", [DuplicatePolicy.NONE, DuplicatePolicy.FAIL])
     @pytest.mark.parametrize("batch", [["b", "a"], ["b", "b"]])
@@ -185,25 +170,20 @@ class TestWriting:
             store.write_documents([passage(key, "new") for key in batch], policy)
         assert [(d.id, d.content) for d in store.filter_documents()] == [("a", "heron")]
 
-    def test_skip_keeps_the_first(self, store):
-        store.write_documents([passage("a", "heron")])
-        batch = [passage("a", "new"), passage("b", "one"), passage("b", "two")]
-        assert store.write_documents(batch, DuplicatePolicy.SKIP) == 1
-        assert {(d.id, d.content) for d in store.filter_documents()} == {("a", "heron"), ("b", "one")}
-
-    def test_overwrite_keeps_the_last(self, store):
+    @pytest.mark.parametrize(
+        ("policy", "written", "kept"),
+        [
+            (DuplicatePolicy.SKIP, 1, [("a", "heron"), ("b", "one")]),
+            (DuplicatePolicy.OVERWRITE, 3, [("a", "stork"), ("b", "two")]),
+        ],
+    )
+    def test_skip_keeps_the_first_and_overwrite_the_last(self, store, policy, written, kept):
         store.write_documents([passage("a", "heron")])
         batch = [passage("a", "stork"), passage("b", "one"), passage("b", "two")]
-        assert store.write_documents(batch, DuplicatePolicy.OVERWRITE) == 3
-        assert sorted((d.id, d.content) for d in store.filter_documents()) == [("a", "stork"), ("b", "two")]
-        assert store.search("heron") == []
+        assert store.write_documents(batch, policy) == written
+        assert sorted((d.id, d.content) for d in store.filter_documents()) == kept
+        assert len(store.search("heron")) == (written == 1)
         assert store.write_documents([passage("a", "heron")], DuplicatePolicy.SKIP) == 0
-
-    def test_a_deleted_id_is_new_again(self, store):
-        store.write_documents([passage("a", "heron"), passage("b", "heron")])
-        store.delete_documents(["a", "nobody"])
-        assert ids(store.search("heron")) == ["b"]
-        assert store.write_documents([passage("a", "heron")]) == 1
 
     def test_delete_all_keeps_the_language(self, tmp_path):
         store = TantivyDocumentStore(path=str(tmp_path / "index"), language="german")
@@ -225,11 +205,8 @@ class TestWriting:
         assert [entry.name for entry in tmp_path.iterdir()] == ["letter.txt"]
 
     def test_threads_write_one_after_the_other(self, store):
-        threads = [threading.Thread(target=store.write_documents, args=([passage(str(n), "heron")],)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda n: store.write_documents([passage(str(n), "heron")]), range(4), timeout=60))
         assert store.count_documents() == 4
 
 
@@ -294,15 +271,18 @@ with open_for_writing(Path(sys.argv[1])).writer(1) as writer:
 
 
 class TestOpening:
-    @pytest.mark.parametrize("content", ["", "{}", '{"format": 99, "language": "english"}'])
-    def test_a_damaged_index_or_one_of_another_format_is_refused_with_advice(self, towns, content):
-        (Path(towns.path) / "prefrag-index.json").write_text(content)
-        with pytest.raises(DocumentStoreError, match=r"[Dd]elete the folder"):
-            towns.count_documents()
-
-    def test_a_broken_index_file_is_refused_with_advice(self, towns):
-        (Path(towns.path) / "meta.json").write_text("no")
-        with pytest.raises(DocumentStoreError, match=r"cannot be (opened|read)"):
+    @pytest.mark.parametrize(
+        ("file", "content", "advice"),
+        [
+            ("prefrag-index.json", "", "[Dd]elete the folder"),
+            ("prefrag-index.json", "{}", "[Dd]elete the folder"),
+            ("prefrag-index.json", '{"format": 99, "language": "english"}', "[Dd]elete the folder"),
+            ("meta.json", "no", "cannot be (opened|read)"),
+        ],
+    )
+    def test_a_damaged_index_or_one_of_another_format_is_refused_with_advice(self, towns, file, content, advice):
+        (Path(towns.path) / file).write_text(content)
+        with pytest.raises(DocumentStoreError, match=advice):
             TantivyDocumentStore(path=towns.path).count_documents()
 
     def test_a_folder_without_an_index_holds_none(self, towns, tmp_path):

@@ -14,13 +14,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from tests.components.document_stores.tantivy.passages import content
 
-
-@pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("PREFRAG_INDEX", raising=False)
-    monkeypatch.delenv("PREFRAG_WEB_INDEX", raising=False)
-    return tmp_path / "data"
+pytestmark = pytest.mark.usefixtures("data")
 
 
 def make(name: str) -> Path:
@@ -30,11 +24,9 @@ def make(name: str) -> Path:
 
 
 class TestDataDirectory:
-    def test_is_the_one_that_was_set(self, data):
-        assert data_directory() == data
-
     @pytest.mark.skipif("sys.platform == 'win32'")
-    def test_is_the_users_data_folder_otherwise(self, monkeypatch, tmp_path):
+    def test_is_the_one_that_was_set_and_the_users_data_folder_otherwise(self, monkeypatch, tmp_path, data):
+        assert data_directory() == data
         monkeypatch.delenv("PREFRAG_DATA_DIR")
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
         assert data_directory() == tmp_path / "prefrag"
@@ -44,17 +36,19 @@ class TestDataDirectory:
 
 
 class TestNames:
-    def test_an_index_lies_under_its_name(self, data):
+    @pytest.mark.parametrize(
+        ("name", "advice"),
+        [
+            *(
+                (name, "cannot name an index")
+                for name in ("", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "ä", "a" * 65)
+            ),
+            *((name, "choose another name") for name in ("demo", "demo-web")),
+        ],
+    )
+    def test_an_index_lies_under_its_name_which_is_that_of_a_folder_and_not_the_demos(self, data, name, advice):
         assert index_path("my-index_2.0") == data / "indexes" / "my-index_2.0"
-
-    @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "ä", "a" * 65])
-    def test_a_name_that_is_no_folder_name_is_refused(self, name):
-        with pytest.raises(ValueError, match="cannot name an index"):
-            index_path(name)
-
-    @pytest.mark.parametrize("name", ["demo", "demo-web"])
-    def test_the_demo_keeps_its_names(self, name):
-        with pytest.raises(ValueError, match="choose another name"):
+        with pytest.raises(ValueError, match=advice):
             index_path(name)
 
 
@@ -103,17 +97,14 @@ class TestResolving:
         make("default")
         assert [d.id for d in store.search("heron")] == ["default"]
 
-    def test_the_web_has_a_stand_in_with_the_demo_only(self, demo, monkeypatch):
+    def test_the_web_has_a_stand_in_with_the_demo_only_and_can_be_given_one(self, demo, monkeypatch):
         assert content(resolve_web_index()) == ["A web heron."]
         make("default")
         assert resolve_web_index() is None
         monkeypatch.setenv("PREFRAG_INDEX", "demo")
         assert content(resolve_web_index()) == ["A web heron."]
-
-    def test_the_web_can_be_given_a_stand_in(self, demo, monkeypatch):
         pages, other = make("pages"), make("other")
         monkeypatch.setenv("PREFRAG_WEB_INDEX", "pages")
-        assert resolve_web_index() == pages
-        assert resolve_web_index("other") == other
+        assert (resolve_web_index(), resolve_web_index("other")) == (pages, other)
         with pytest.raises(FileNotFoundError, match="absent"):
             resolve_web_index("absent")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
-from tests.components.serialisation import rebuilt
 from tests.indexes import index_of
 from tests.python_process import run_python
 
@@ -54,17 +55,15 @@ def test_a_vector_written_again_takes_the_place_of_the_first(vectors: PassageVec
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
 
 
-def test_deleted_vectors_are_not_found(vectors: PassageVectors):
-    vectors.write(["it's"], ["f"], [[1.0, 0.0]])
-    vectors.delete(["it's", "east", "never there"])
-
-    assert ids(vectors.search([1.0, 0.0])) == ["north-east", "north"]
-
-
-def test_a_passage_that_has_left_the_store_takes_no_place(store: TantivyDocumentStore, vectors: PassageVectors):
+def test_deleted_vectors_are_not_found_and_a_passage_that_has_left_the_store_takes_no_place(
+    store: TantivyDocumentStore, vectors: PassageVectors
+):
     store.delete_documents(["east"])
-
     assert ids(vectors.search([1.0, 0.0], top_k=2)) == ["north-east", "north"]
+
+    vectors.write(["it's"], ["f"], [[1.0, 0.0]])
+    vectors.delete(["it's", "east", "north-east", "never there"])
+    assert ids(vectors.search([1.0, 0.0])) == ["north"]
 
 
 def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, vectors: PassageVectors):
@@ -73,15 +72,14 @@ def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, ve
     assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
 
 
-def test_filters_count_every_passage_however_far(vectors: PassageVectors):
+def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(
+    vectors: PassageVectors,
+):
     north = {"field": "meta.title", "operator": "==", "value": "north"}
 
     assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
-
-
-def test_a_filter_that_cannot_be_understood_is_reported(vectors: PassageVectors):
     with pytest.raises(FilterError):
-        vectors.search([1.0, 0.0], filters={"field": "meta.title", "operator": "like", "value": "n"})
+        vectors.search([1.0, 0.0], filters={**north, "operator": "like"})
 
 
 def test_what_another_process_wrote_is_found_and_survives_its_sudden_end(
@@ -123,12 +121,6 @@ def test_a_partitioned_index_finds_what_comparing_every_vector_finds(tmp_path: P
     assert right / found >= 0.97
 
 
-def test_each_model_has_vectors_of_its_own(store: TantivyDocumentStore, vectors: PassageVectors):
-    with pytest.raises(FileNotFoundError, match="not embedded with other/model"):
-        PassageVectors(store, "other/model").search([1.0, 0.0])
-    assert PassageVectors(store, "other/model").fingerprints() == {}
-
-
 def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
     with pytest.raises(ValueError, match="has 3 numbers, those of letters/a-b have 2"):
         vectors.search([1.0, 0.0, 0.0])
@@ -136,25 +128,15 @@ def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
         vectors.write(["new"], ["f"], [[1.0, 0.0, 0.0]])
 
 
-def test_vectors_that_were_deleted_and_made_again_are_found(store: TantivyDocumentStore, vectors: PassageVectors):
-    import shutil
-
-    shutil.rmtree(Path(str(store.path)) / "vectors")
-    with pytest.raises(FileNotFoundError):
-        vectors.count()
-    vectors.write(["north"], ["f"], [[0.0, 1.0]])
-
-    assert ids(vectors.search([1.0, 0.0])) == ["north"]
-
-
 @pytest.mark.parametrize("length", [3, 2, 4])
-def test_vectors_that_were_made_again_with_another_length_are_found(
+def test_vectors_that_were_deleted_and_made_again_are_found_also_with_another_length(
     store: TantivyDocumentStore, vectors: PassageVectors, length: int
 ):
-    import shutil
-
-    for again in (length, 5):
-        shutil.rmtree(Path(str(store.path)) / "vectors" / f"{vectors._name()}.lance")
+    folder = Path(str(store.path)) / "vectors"
+    for deleted, again in ((folder, length), (folder / f"{vectors._name()}.lance", 5), (folder, 2)):
+        shutil.rmtree(deleted)
+        with pytest.raises(FileNotFoundError):
+            vectors.count()
         query = [1.0] + [0.0] * (again - 1)
         vectors.write(["north", "east"], ["f", "f"], [query, query[::-1]])
 
@@ -173,25 +155,21 @@ async def test_the_retriever_finds_with_its_own_filters_and_those_of_the_run(
     assert ids((await retriever.run_async([1.0, 0.0], top_k=5, filters=not_north))["documents"]) == ["north-east"]
 
 
-def test_the_retriever_is_saved_and_loaded_without_the_extra(store: TantivyDocumentStore):
-    again = rebuilt(VectorRetriever(store, MODEL, top_k=3))
-
-    assert (again.model, again.top_k) == (MODEL, 3)
-
-
-def test_an_index_that_was_not_embedded_states_how_to(store: TantivyDocumentStore):
+def test_each_model_has_vectors_of_its_own_and_an_index_without_states_how_to_make_them(
+    store: TantivyDocumentStore, vectors: PassageVectors
+):
+    with pytest.raises(FileNotFoundError, match="not embedded with other/model"):
+        PassageVectors(store, "other/model").search([1.0, 0.0])
     with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --dense"):
-        VectorRetriever(store, MODEL).warm_up()
+        VectorRetriever(store, "other/model").warm_up()
+    assert PassageVectors(store, "other/model").fingerprints() == {}
 
 
 @pytest.mark.parametrize(("model", "top_k", "message"), [(" ", 5, "model is empty"), (MODEL, 0, "top_k")])
-def test_settings_that_make_no_sense_are_refused(store: TantivyDocumentStore, model: str, top_k: int, message: str):
+def test_settings_that_make_no_sense_and_another_kind_of_store_are_refused(
+    store: TantivyDocumentStore, model: str, top_k: int, message: str
+):
     with pytest.raises(ValueError, match=message):
         VectorRetriever(store, model, top_k=top_k)
-
-
-def test_another_kind_of_store_is_refused():
-    from haystack.document_stores.in_memory import InMemoryDocumentStore
-
     with pytest.raises(ValueError, match="TantivyDocumentStore"):
         VectorRetriever(InMemoryDocumentStore(), MODEL)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.judge.verdict import read_verdict
+from prefrag.components.judge.model_judge import read_verdict
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.reasoner.reply_formats import FORMATS, Tool, read_label
 from prefrag.components.reasoner.reply_formats.fields import one_answer, plain_query

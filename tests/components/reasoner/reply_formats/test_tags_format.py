@@ -9,7 +9,7 @@ from haystack.dataclasses import ChatRole
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.reasoner.reply_formats import Tags, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats import TagsFormat, Tool, Turn
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import answer_step, search_step, state
 
@@ -18,19 +18,19 @@ TWO = [Tool("Search_1", "Finds.", source="local"), Tool("Search_2", "Finds more.
 phrase = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1, max_size=12)
 
 
-def read(text: str, must_answer: bool = False, tools: Any = ONE, tags: Tags | None = None) -> Step:
-    return TagsFormat(tags).read(text, tools, must_answer=must_answer)
+def read(text: str, must_answer: bool = False, tools: Any = ONE, **tags: str) -> Step:
+    return TagsFormat(**tags).read(text, tools, must_answer=must_answer)
 
 
 class TestTags:
     @pytest.mark.parametrize("name", ["<search>", "two words", "", "1st"])
     def test_that_are_no_names_are_refused(self, name: str):
         with pytest.raises(ValueError, match="is no name of a tag"):
-            Tags(search=name)
+            TagsFormat(search=name)
 
     def test_of_one_name_are_refused(self):
         with pytest.raises(ValueError, match="same name"):
-            Tags(search="find", answer="Find")
+            TagsFormat(search="find", answer="Find")
 
 
 class TestAsking:
@@ -43,7 +43,7 @@ class TestAsking:
 
         assert TagsFormat().generation_kwargs(ONE, state(search_step()), False)["extra_body"] == flags
         assert TagsFormat().generation_kwargs(ONE, state(), True)["extra_body"] == flags
-        assert "extra_body" not in TagsFormat(None, False).generation_kwargs(ONE, state(search_step()), True)
+        assert "extra_body" not in TagsFormat(continue_turn=False).generation_kwargs(ONE, state(search_step()), True)
 
     def test_requests_to_continue_only_what_ends_with_the_model(self):
         for steps in ([], [search_step()], [Step(Action.UNKNOWN_ACTION, tool="x")], [Step(Action.UNREADABLE)]):
@@ -104,9 +104,9 @@ class TestSearches:
         assert read("<search></search>").action is Action.UNREADABLE
 
     def test_follow_the_names_that_are_set(self):
-        tags = Tags(think="reason", search="find", observation="result")
+        tags = {"think": "reason", "search": "find", "observation": "result"}
 
-        step = read("<reason>a</reason><find>x</find><result>y</result>", tags=tags)
+        step = read("<reason>a</reason><find>x</find><result>y</result>", **tags)
 
         assert (step.thought, step.query) == ("a", "x")
 
@@ -225,4 +225,4 @@ class TestTranscript:
 
     @pytest.mark.parametrize(("think", "kept"), [("think", True), ("Thinking", True), ("reason", False)])
     def test_thinking_blocks_belong_to_it_only_under_their_usual_name(self, think: str, kept: bool):
-        assert TagsFormat(Tags(think=think)).keeps_thinking is kept
+        assert TagsFormat(think=think).keeps_thinking is kept
