@@ -72,6 +72,7 @@ class TestRun:
             ({"sources": ["local"], "preferred": "web"}, "preferred"),
             ({"top_k": 0}, "top_k"),
             ({"max_steps": 99}, "max_steps"),
+            ({"filters": {"field": "meta.year"}}, "filters cannot be understood"),
             ({"source": ["local"]}, "source"),
         ],
     )
