@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -123,23 +122,16 @@ def test_a_damaged_choice_sets_nothing(text: str):
     assert chosen() == (None, None)
 
 
-@pytest.mark.parametrize("option", ["--json", "--quiet"])
-def test_a_script_is_not_asked(
-    probes: list[str], terminal: Callable[[str], None], script_pipeline: Callable[..., None], option: Any
-):
-    terminal("1")
-    script_pipeline()
-
-    prefrag("ask", "Who built alpha?", option)
-
-    assert probes == []
-
-
-def test_the_first_question_asks(
-    probes: list[str], terminal: Callable[[str], None], script_pipeline: Callable[..., None]
+@pytest.mark.parametrize(("options", "asked"), [(("--json",), []), (("--quiet",), []), ((), ["probed"])])
+def test_the_first_question_asks_and_a_script_is_not_asked(
+    probes: list[str],
+    terminal: Callable[[str], None],
+    script_pipeline: Callable[..., None],
+    options: tuple[str, ...],
+    asked: list[str],
 ):
     terminal("0")
     script_pipeline()
 
-    assert prefrag("ask", "Who built alpha?").exit_code == 0
-    assert probes == ["probed"]
+    assert prefrag("ask", "Who built alpha?", *options).exit_code == 0
+    assert probes == asked

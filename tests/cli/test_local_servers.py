@@ -39,16 +39,10 @@ def test_a_server_is_found_with_its_models(server: FakeModelServer):
     assert found(server) == [LocalServer("Ollama", server.url, ("llama3.2", "qwen3:8b"))]
 
 
-def test_it_has_the_name_that_it_gives_itself(server: FakeModelServer):
-    server.listed = models("qwen3", owner="llamacpp")
+def test_it_has_the_name_that_it_gives_itself_and_models_that_only_embed_are_left_out(server: FakeModelServer):
+    server.listed = models("nomic-embed-text", "qwen3", owner="llamacpp")
 
-    assert found(server, "vLLM")[0].program == "llama.cpp"
-
-
-def test_models_that_only_embed_are_left_out(server: FakeModelServer):
-    server.listed = models("nomic-embed-text", "qwen3")
-
-    assert found(server)[0].models == ("qwen3",)
+    assert [(each.program, each.models) for each in found(server, "vLLM")] == [("llama.cpp", ("qwen3",))]
 
 
 @pytest.mark.parametrize(

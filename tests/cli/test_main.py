@@ -49,11 +49,8 @@ def test_help_and_completion_import_nothing_heavy():
     assert run_python(code).stdout == "[]\n"
 
 
-def test_lists_the_pipelines():
+def test_lists_the_pipelines_and_draws_one_from_its_yaml():
     assert "prefrag" in prefrag("pipelines").stdout.split()
-
-
-def test_a_pipeline_is_drawn_from_its_yaml():
     result = prefrag("pipelines", "--draw", "prefrag")
 
     assert result.exit_code == 0

@@ -67,8 +67,6 @@ class TestTheFirstIndexing:
         assert [line for line in first.stderr.splitlines() if "web" in line] == [ALLOW]
         assert "web" not in second.stderr
         assert kept() is False
-
-    def test_names_the_index_in_the_command_that_allows_it(self, corpus: Path):
         assert f"{ALLOW} --index papers" in prefrag("index", corpus, "--index", "papers").stderr
 
     def test_asks_nothing_where_the_environment_decides(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
@@ -127,12 +125,9 @@ class TestAsk:
         assert "web" not in CALLS
         assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web`") == 1
 
-    def test_opens_the_web_for_one_question(self, ask: Callable[..., Any]):
+    def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout
-
-    def test_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "on")
-
         assert "No query was sent to the web." in ask("--no-web").stdout
 
     def test_cannot_open_what_the_administrator_closed(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from elasticsearch import Elasticsearch
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from tests.integration.browser import ScriptedRuns, open_browser
 from tests.server_process import server_process
 
@@ -32,6 +36,30 @@ def elasticsearch_url() -> str:
     if not url:
         pytest.skip("needs a real Elasticsearch: set PREFRAG_TEST_ELASTICSEARCH_URL")
     return url
+
+
+@pytest.fixture
+def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
+    with Elasticsearch(elasticsearch_url) as client:
+        yield client
+
+
+@pytest.fixture
+def name(elasticsearch_url: str, client: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of an index of this test alone, which is not there yet and is deleted afterwards."""
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    name = f"prefrag-test-{uuid.uuid4().hex}"
+    yield name
+    for made in (name, f"{name}-web"):
+        client.options(ignore_status=404).indices.delete(index=made)
+
+
+@pytest.fixture
+def store(name: str, elasticsearch_url: str) -> Iterator[ElasticsearchDocumentStore]:
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
+    store = ElasticsearchDocumentStore(hosts=elasticsearch_url, index=name, custom_mapping=mapping)
+    yield store
+    store.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from haystack import Document, component
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
@@ -43,15 +40,6 @@ class DocumentEmbedder:
     def run(self, documents: list[Document]) -> dict[str, Any]:
         self.embedded += [document.id for document in documents]
         return {"documents": [Document(id=d.id, embedding=counted(d.content or "")) for d in documents]}
-
-
-@pytest.fixture
-def name(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
-    name = f"test-{uuid.uuid4().hex}"
-    yield name
-    with Elasticsearch(elasticsearch_url) as client:
-        client.options(ignore_status=404).indices.delete(index=name)
 
 
 def write(corpus: Path, **texts: str) -> Path:

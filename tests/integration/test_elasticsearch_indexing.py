@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,22 +25,6 @@ from prefrag.indexing.stores import ElasticsearchPassageStore, elasticsearch_sto
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")
-
-
-@pytest.fixture
-def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(URL) as client:
-        yield client
-
-
-@pytest.fixture
-def name(client: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An index of this test alone."""
-    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", URL)
-    name = f"test-{uuid.uuid4().hex}"
-    yield name
-    for made in (name, f"{name}-web"):
-        client.options(ignore_status=404).indices.delete(index=made)
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
-from elasticsearch import Elasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -23,20 +19,12 @@ PASSAGES = {
 
 
 @pytest.fixture
-def store(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ElasticsearchDocumentStore]:
-    """An index of the passages that is deleted afterwards."""
-    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
-    name = f"prefrag-test-{uuid.uuid4().hex}"
+def store(name: str, store: ElasticsearchDocumentStore) -> ElasticsearchDocumentStore:
+    """An index of the passages."""
     passages = open_passages("elasticsearch", name, make=True)
     assert passages.write([document(title, text) for title, text in PASSAGES.items()]) == {}
     passages.finish()
-    store = ElasticsearchDocumentStore(
-        hosts=elasticsearch_url, index=name, custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping()
-    )
-    yield store
-    store.close()
-    with Elasticsearch(elasticsearch_url) as client:
-        client.indices.delete(index=name, ignore_unavailable=True)
+    return store
 
 
 async def test_what_an_observed_document_names_is_found_on_both_ways(store: ElasticsearchDocumentStore):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from prefrag import indexing, pipelines
 from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
@@ -19,17 +16,13 @@ QUESTION_COUNT = 100
 
 
 @pytest.fixture
-def index(hotpotqa: Path, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def index(hotpotqa: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """HotpotQA's corpus in an Elasticsearch index and in an embedded one of the same name."""
-    name = f"prefrag-test-{uuid.uuid4().hex}"
-    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
     monkeypatch.setenv("PREFRAG_INDEX", name)
     corpus = hotpotqa / "corpus.jsonl"
     indexing.index([corpus], index=name, store="elasticsearch")
     indexing.index([corpus], index=name)
-    yield name
-    with Elasticsearch(elasticsearch_url) as client:
-        client.indices.delete(index=name, ignore_unavailable=True)
+    return name
 
 
 def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from elasticsearch import Elasticsearch
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
-from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -30,25 +26,6 @@ PASSAGES = [
 ]
 
 
-@pytest.fixture
-def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of an index that is deleted afterwards."""
-    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
-    name = f"prefrag-test-{uuid.uuid4().hex}"
-    yield name
-    with Elasticsearch(elasticsearch_url) as client:
-        client.indices.delete(index=name, ignore_unavailable=True)
-
-
-@pytest.fixture
-def store(index: str, elasticsearch_url: str) -> Iterator[ElasticsearchDocumentStore]:
-    store = ElasticsearchDocumentStore(
-        hosts=elasticsearch_url, index=index, custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping()
-    )
-    yield store
-    store.close()
-
-
 def write(index: str, passages: list[Document]) -> None:
     passage_store = open_passages("elasticsearch", index, make=True)
     assert passage_store.write(passages) == {}
@@ -59,8 +36,8 @@ def ids(result: dict[str, list[Document]]) -> list[str]:
     return [document.id for document in result["documents"]]
 
 
-async def test_finds_what_the_texts_mention(index, store):
-    write(index, PASSAGES)
+async def test_finds_what_the_texts_mention(name, store):
+    write(name, PASSAGES)
     retriever = TitleMentionRetriever(store, per_title=1)
     found = retriever.run(query="Which steel town does it lead to?", documents=PASSAGES[:1])
     assert ids(found) == ["linz", "upper"]
@@ -76,29 +53,28 @@ async def test_finds_what_the_texts_mention(index, store):
     await store.close_async()
 
 
-def test_titles_come_and_go_with_their_passages(index, store):
-    write(index, PASSAGES)
-    write(index, [Document(id="upper", content="Renamed.", meta={"title": "Land ob der Enns"})])
-    passage_store = open_passages("elasticsearch", index)
+def test_titles_come_and_go_with_their_passages(name, store):
+    write(name, PASSAGES)
+    write(name, [Document(id="upper", content="Renamed.", meta={"title": "Land ob der Enns"})])
+    passage_store = open_passages("elasticsearch", name)
     passage_store.delete(["linz", "linz-rhine"])
     passage_store.finish()
     retriever = TitleMentionRetriever(store)
     assert ids(retriever.run(query="Linz, Upper Austria, Land ob der Enns")) == ["austria", "upper"]
 
 
-def test_the_key_is_no_metadata_of_the_passages(index, store):
-    write(index, PASSAGES)
-    passage_store = open_passages("elasticsearch", index)
+def test_the_key_is_no_metadata_of_the_passages(name, store):
+    write(name, PASSAGES)
+    passage_store = open_passages("elasticsearch", name)
     assert passage_store.by_id(["linz"])["linz"].meta == PASSAGES[1].meta
     assert ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"][0].meta == PASSAGES[1].meta
 
 
-async def test_an_index_of_an_earlier_version_works_for_all_else(index, store, elasticsearch_url):
+async def test_an_index_of_an_earlier_version_works_for_all_else(name, store, client):
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
     del mapping["properties"]["title_key"]
-    with Elasticsearch(elasticsearch_url) as client:
-        client.indices.create(index=index, mappings=mapping)
-    write(index, PASSAGES)
+    client.indices.create(index=name, mappings=mapping)
+    write(name, PASSAGES)
     [found] = ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"]
     assert found.meta == PASSAGES[1].meta
     retriever = TitleMentionRetriever(store)
@@ -109,8 +85,8 @@ async def test_an_index_of_an_earlier_version_works_for_all_else(index, store, e
     await store.close_async()
 
 
-def test_one_retriever_serves_one_event_loop_after_another(index, store):
-    write(index, PASSAGES)
+def test_one_retriever_serves_one_event_loop_after_another(name, store):
+    write(name, PASSAGES)
     retriever = TitleMentionRetriever(store)
 
     async def ask() -> list[str]:
@@ -120,9 +96,9 @@ def test_one_retriever_serves_one_event_loop_after_another(index, store):
     asyncio.run(store.close_async())
 
 
-def test_finds_what_the_embedded_index_finds(index, store, hotpotqa: Path, tmp_path: Path):
+def test_finds_what_the_embedded_index_finds(name, store, hotpotqa: Path, tmp_path: Path):
     passages = list(read_passages(hotpotqa / "corpus.jsonl"))
-    write(index, passages)
+    write(name, passages)
     embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
     embedded.write_documents(passages)
     lines = (hotpotqa / "train.jsonl").read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,22 @@ from starlette.testclient import TestClient
 
 from prefrag import pipelines
 from prefrag.server.app import create_app
+from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.server.serving import SHARED
+
+CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None]) -> Iterator[FakeModelServer]:
+    """A model server that says nothing, and the pipeline that calls it."""
+    model = FakeModelServer()
+    model.answers = [(200, HANG)]
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+    script_pipeline("unused", replace={"ChatModel": CHAT_MODEL})
+    yield model
+    model.close()
 
 
 @pytest.fixture(scope="session")

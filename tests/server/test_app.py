@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -73,18 +72,15 @@ class TestRun:
             ({"sources": ["local"], "preferred": "web"}, "preferred"),
             ({"top_k": 0}, "top_k"),
             ({"max_steps": 99}, "max_steps"),
+            ({"filters": {"field": "meta.year"}}, "filters cannot be understood"),
+            ({"source": ["local"]}, "source"),
         ],
     )
     def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
         response = served().post("/prefrag/run", json={**QUESTION, **option})
 
         assert response.status_code == 422
-        assert message in response.json()["detail"]
-
-    def test_a_misspelt_option_is_refused_rather_than_ignored(self, served: Served):
-        response = served().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
-
-        assert response.status_code == 422
+        assert message in str(response.json()["detail"])
         assert "web" not in CALLS
 
     def test_earlier_turns_are_understood(self, served: Served):
@@ -124,11 +120,6 @@ class TestRun:
 
 
 class TestReady:
-    def test_is_ready_when_every_pipeline_loaded(self, served: Served):
-        response = served().get("/ready")
-
-        assert response.status_code == 200
-
     def test_names_the_pipelines_that_did_not_load(
         self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ):
@@ -136,23 +127,30 @@ class TestReady:
         monkeypatch.setenv("PREFRAG_SERVE", "prefrag,broken")
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
 
-        response = serve().get("/ready")
+        client = serve()
+        response = client.get("/ready")
 
         assert response.status_code == 503
         assert response.json()["not_loaded"] == ["broken"]
         assert "attic" not in response.text
-
-    def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
-        client = serve("never read", replace={"start.preferred": "attic"})
-
-        assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
         assert client.get("/live").status_code == 200
 
-    def test_a_missing_folder_of_pipelines_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path / "nowhere"))
 
-        with pytest.raises(FileNotFoundError, match="nowhere"):
-            create_app()
+@pytest.mark.parametrize(
+    ("variable", "value", "error"),
+    [
+        ("PREFRAG_PIPELINES_DIR", "nowhere", FileNotFoundError),
+        ("PREFRAG_API_KEYS", " , ", ValueError),
+        ("PREFRAG_SERVE", "nonsense", FileNotFoundError),
+    ],
+)
+def test_a_setting_that_cannot_work_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, error: type[Exception]
+):
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(error, match=f"{variable}|no pipeline 'nonsense'"):
+        create_app()
 
 
 DEPLOY = [
@@ -186,14 +184,6 @@ class TestClosedRoutes:
 
         assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
         assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
-
-    def test_deploy_routes_open_when_the_administrator_opens_them(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
-        client = serve()
-
-        # 422: the route is there and does not like the empty body.
-        assert client.post("/deploy_files", json={}).status_code == 422
-        assert client.post("/v1/files", json={}).status_code == 404
 
 
 @pytest.fixture(scope="class")
@@ -249,12 +239,6 @@ class TestKeys:
     def test_probes_need_none(self, client: TestClient, path: str):
         assert client.get(path).status_code == 200
 
-    def test_a_setting_without_a_key_in_it_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_API_KEYS", " , ")
-
-        with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
-            create_app()
-
 
 class TestWithoutKeys:
     def test_only_this_machine_is_served(self, served: Served):
@@ -264,11 +248,8 @@ class TestWithoutKeys:
 
         assert response.status_code == 403
         assert "PREFRAG_API_KEYS" in response.json()["detail"]
-
-    def test_a_foreign_name_for_this_machine_is_refused(self, served: Served):
         response = served().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
-
-        assert response.status_code == 403
+        assert response.status_code == 403, "a foreign name for this machine"
 
     @pytest.mark.parametrize("host", ["localhost:1416", "127.0.0.1", "[::1]:1416"])
     def test_its_own_names_are_served(self, served: Served, host: str):
@@ -345,9 +326,3 @@ class TestServed:
 
         assert client.get("/ready").status_code == 200
         assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {"prefrag", "react"}
-
-    def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
-
-        with pytest.raises(FileNotFoundError, match="no pipeline 'nonsense'"):
-            create_app()

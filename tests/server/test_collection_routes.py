@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -89,8 +90,10 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 class TestList:
-    def test_names_the_collections(self, client: Client):
+    def test_names_the_collections_that_can_be_read_and_whether_the_key_may_write(self, client: Client):
         make_index("maps", "One.", "Two.")
+        make_index("broken", "One.")
+        damage(index_path("broken"), "store")
 
         assert client.get("/collections").json() == {
             "collections": [
@@ -98,11 +101,8 @@ class TestList:
                 {"name": "maps", "default": False, "files": 0, "passages": 2, "web": False, "writes": True},
             ]
         }
-
-    def test_says_whether_the_key_may_write(self, client: Client):
         client.access = Access("ada")
-
-        assert [each["writes"] for each in client.get("/collections").json()["collections"]] == [False]
+        assert [each["writes"] for each in client.get("/collections").json()["collections"]] == [False, False]
 
     @pytest.mark.parametrize(("setting", "web"), [("on", True), ("off", False), ("ask", False), ("", True)])
     def test_says_whether_questions_may_go_to_the_web(
@@ -124,15 +124,7 @@ class TestList:
         assert documents["tower.md"]["passages"] == 1
         assert str(BOARD.parent) not in response.text
         assert os.environ["PREFRAG_DATA_DIR"] not in response.text
-
-    def test_of_a_collection_that_is_not_there_is_not_found(self, client: Client):
         assert client.get("/collections/absent/documents").status_code == 404
-
-    def test_leaves_out_a_collection_that_is_damaged(self, client: Client):
-        make_index("maps", "One.")
-        damage(index_path("maps"), "store")
-
-        assert [each["name"] for each in client.get("/collections").json()["collections"]] == ["default"]
 
     def test_is_in_the_description_of_the_service(self, client: Client):
         paths = client.get("/openapi.json").json()["paths"]
@@ -145,33 +137,30 @@ class TestList:
 
 
 class TestUpload:
-    def test_makes_a_collection_and_is_found_at_once(self, client: Client):
+    def test_makes_a_collection_that_is_found_at_once_and_stays_away_from_the_web(self, client: Client):
         response = client.upload("fresh", tower_md=TOWER, notes_txt="Nothing of note.")
 
         assert response.json() == {"written": 2, "replaced": 0, "unchanged": 0, "deleted": 0, "skipped": []}
         assert client.found("fresh") == ["Towers\nAda built the tower."]
         assert kept("fresh") == {"tower.md": TOWER, "notes.txt": "Nothing of note."}
+        assert TantivyDocumentStore(index="fresh").read_web_consent() is False
 
-    def test_is_found_by_a_pipeline_that_has_searched_before(self, client: Client):
+    def test_is_found_by_a_pipeline_that_has_searched_before_and_keeps_the_answer_about_the_web(self, client: Client):
+        TantivyDocumentStore(index="default").keep_web_consent(True)
         assert client.found() == []
 
         client.upload("default", tower_md=TOWER)
 
         assert client.found() == ["Towers\nAda built the tower."]
+        assert TantivyDocumentStore(index="default").read_web_consent() is True
 
-    def test_of_a_changed_file_replaces_its_passages(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
-
-        response = client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea"))
-
-        assert response.json()["replaced"] == 1
-        assert client.found("fresh") == ["Towers\nBea built the tower."]
-        assert "Bea" in kept("fresh")["tower.md"]
-
-    def test_of_an_unchanged_file_writes_nothing(self, client: Client):
+    def test_of_an_unchanged_file_writes_nothing_and_of_a_changed_one_replaces_its_passages(self, client: Client):
         client.upload("fresh", tower_md=TOWER)
 
         assert client.upload("fresh", tower_md=TOWER).json()["unchanged"] == 1
+        assert client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea")).json()["replaced"] == 1
+        assert client.found("fresh") == ["Towers\nBea built the tower."]
+        assert "Bea" in kept("fresh")["tower.md"]
 
     def test_of_a_corpus_with_fewer_lines_deletes_those_that_left(self, client: Client):
         lines = [json.dumps({"id": str(n), "text": f"The tower of number {n}."}) for n in range(3)]
@@ -182,66 +171,35 @@ class TestUpload:
         assert response.json()["deleted"] == 2
         assert client.found("fresh") == ["The tower of number 0."]
 
-    def test_of_a_kind_that_is_not_read_is_named_and_not_kept(self, client: Client):
-        response = client.upload("fresh", tower_md=TOWER, photo_raw=b"\x00\x01", empty_txt="")
-
-        skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
-        assert "none of the kinds of file that are read" in skipped["photo.raw"]
-        assert skipped["empty.txt"] == "it is empty"
-        assert list(kept("fresh")) == ["tower.md"]
-
-    def test_that_cannot_be_read_leaves_the_earlier_file(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
-
-        client.upload("fresh", tower_md=b"\x00\x00")
-
-        assert kept("fresh") == {"tower.md": TOWER}
-        assert client.found("fresh") == ["Towers\nAda built the tower."]
-
-    def test_of_nothing_that_is_read_makes_no_collection(self, client: Client):
+    def test_that_cannot_be_read_is_named_and_not_kept_and_leaves_the_earlier_file(self, client: Client):
         client.upload("fresh", photo_raw=b"\x00\x01")
-
         assert client.get("/collections/fresh/documents").status_code == 404
         assert os.listdir(data_directory() / "uploads") == []
 
-    def test_of_a_new_collection_stays_away_from_the_web_until_that_is_allowed(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
+        response = client.upload("fresh", tower_md=TOWER, photo_raw=b"\x00\x01", empty_txt="")
+        skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
+        assert "none of the kinds of file that are read" in skipped["photo.raw"]
+        assert skipped["empty.txt"] == "it is empty"
 
-        assert TantivyDocumentStore(index="fresh").read_web_consent() is False
-
-    def test_keeps_the_answer_that_a_collection_has(self, client: Client):
-        TantivyDocumentStore(index="default").keep_web_consent(True)
-
-        client.upload("default", tower_md=TOWER)
-
-        assert TantivyDocumentStore(index="default").read_web_consent() is True
+        client.upload("fresh", tower_md=b"\x00\x00")
+        assert kept("fresh") == {"tower.md": TOWER}
+        assert client.found("fresh") == ["Towers\nAda built the tower."]
 
     def test_that_fails_leaves_neither_file_nor_passage(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         client.upload("fresh", tower_md=TOWER)
 
-        def fail(self: Any, collection: str, files: Any) -> Any:
-            raise IndexingFailed("The disk of /srv/data/index is full.", 500)
-
-        monkeypatch.setattr(IndexingProcess, "index", fail)
+        failing = Mock(side_effect=IndexingFailed("The disk of /srv/data/index is full.", 500))
+        monkeypatch.setattr(IndexingProcess, "index", failing)
         response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
 
         assert (response.status_code, response.json()) == (500, {"detail": "The disk of index is full."})
         assert kept("fresh") == {"tower.md": TOWER}
         assert client.names("fresh") == ["tower.md"]
 
-    def test_to_an_index_that_can_be_read_no_more_leaves_the_earlier_file(
-        self, client: Client, monkeypatch: pytest.MonkeyPatch
-    ):
-        client.upload("fresh", tower_md=TOWER)
-
-        def fail(*_: Any, **__: Any) -> Any:
-            raise OSError(errno.EIO, "Input/output error")
-
-        monkeypatch.setattr(IndexingProcess, "index", fail)
-        monkeypatch.setattr(uploads, "open_passages", fail)
-        response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
-
-        assert response.status_code >= 500
+        # Nor where the index itself can be read no more.
+        failing.side_effect = OSError(errno.EIO, "Input/output error")
+        monkeypatch.setattr(uploads, "open_passages", failing)
+        assert client.upload("fresh", tower_md="Changed.", notes_txt="New.").status_code >= 500
         assert kept("fresh") == {"tower.md": TOWER}
 
     def test_that_is_stopped_after_some_files_keeps_those_that_are_indexed(
@@ -261,7 +219,10 @@ class TestUpload:
 
 class TestLeaveToWrite:
     @pytest.mark.parametrize("access", [ANYONE, Access("ada"), Access("ada", frozenset({"default"}))])
-    def test_is_needed_to_upload_and_to_delete(self, client: Client, access: Access):
+    def test_is_needed_to_upload_and_to_delete_and_checked_before_the_body_is_read(
+        self, client: Client, access: Access, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(uploads, "receive_files", lambda *args: pytest.fail("The body was read."))
         document = client.document("default", "board.md")
         client.access = access
 
@@ -307,21 +268,17 @@ class TestLeaveToWrite:
 
         assert client.options("/collections/default", headers=asked).status_code >= 400
 
-    def test_is_checked_before_the_body_is_read(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        client.access = ANYONE
-        monkeypatch.setattr(uploads, "receive_files", lambda *args: pytest.fail("The body was read."))
-
-        assert client.upload("default", tower_md=TOWER).status_code == 403
-
 
 class TestDeletion:
     def test_of_an_uploaded_document_takes_passages_and_file(self, client: Client):
-        client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")
+        corpus = '{"id": "1", "text": "A."}\n{"id": "2", "text": "B."}'
+        client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.", towers_jsonl=corpus)
 
         response = client.delete(client.document("fresh", "tower.md"))
 
         assert response.json() == {"deleted": 1, "file": "deleted"}
         assert client.found("fresh") == []
+        assert client.delete(client.document("fresh", "towers.jsonl")).json()["deleted"] == 2
         assert list(kept("fresh")) == client.names("fresh") == ["notes.txt"]
 
     def test_of_a_document_from_elsewhere_leaves_its_file(self, client: Client, tmp_path: Path):
@@ -334,18 +291,12 @@ class TestDeletion:
         assert (tmp_path / "tower.md").exists()
         assert client.names("default") == ["board.md"]
 
-    def test_of_a_corpus_takes_its_lines(self, client: Client):
-        client.upload("fresh", towers_jsonl='{"id": "1", "text": "A."}\n{"id": "2", "text": "B."}', notes_txt="Keep.")
-
-        assert client.delete(client.document("fresh", "towers.jsonl")).json()["deleted"] == 2
-        assert client.names("fresh") == ["notes.txt"]
-
     @pytest.mark.parametrize("document", ["0" * 24, "board.md", "..", "a/b"])
     def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
         assert client.delete(f"/collections/default/documents/{document}").status_code in (404, 403)
         assert client.names("default") == ["board.md"]
 
-    def test_of_a_collection_takes_all_of_it(self, client: Client):
+    def test_of_a_collection_takes_all_of_it_and_lets_it_be_made_again(self, client: Client):
         client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")
         client.found("fresh")
 
@@ -354,13 +305,7 @@ class TestDeletion:
         assert not index_path("fresh").exists()
         assert os.listdir(data_directory() / "uploads") == []
 
-    def test_of_a_collection_lets_it_be_made_again(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
-        client.found("fresh")
-        client.delete("/collections/fresh")
-
         client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea"))
-
         assert client.found("fresh") == ["Towers\nBea built the tower."]
 
     @pytest.mark.parametrize("name", ["default", "maps"])
@@ -379,13 +324,6 @@ class TestAtTheSameTime:
         with serving() as served:
             served.access = WRITER
             yield served
-
-    def test_uploads_of_one_collection_both_arrive(self, client: Client):
-        with ThreadPoolExecutor(4) as pool:
-            replies = list(pool.map(lambda n: client.upload("fresh", **{f"n{n}_txt": f"Number {n}."}), range(4)))
-
-        assert [reply.status_code for reply in replies] == [200] * 4
-        assert sorted(client.names("fresh")) == [f"n{n}.txt" for n in range(4)]
 
     def test_a_question_is_answered_during_an_upload(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         client.upload("fresh", tower_md=TOWER)
@@ -409,14 +347,16 @@ class TestAtTheSameTime:
         assert listed == ["tower.md"]
         assert len(client.found("fresh")) == 2
 
-    def test_a_question_during_a_deletion_ends(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
-        client.found("fresh")
-
+    def test_uploads_of_one_collection_all_arrive_and_questions_during_its_deletion_end(self, client: Client):
         with ThreadPoolExecutor(4) as pool:
+            replies = list(pool.map(lambda n: client.upload("fresh", **{f"n{n}_txt": f"Tower {n}."}), range(4)))
+            names = client.names("fresh")
+            client.found("fresh")
             questions = [pool.submit(client.ask, "fresh") for _ in range(6)]
             deleted = client.delete("/collections/fresh")
 
+        assert [reply.status_code for reply in replies] == [200] * 4
+        assert sorted(names) == [f"n{n}.txt" for n in range(4)]
         assert deleted.status_code == 200
         # Found, not found, or no source that could be searched; nothing else.
         assert {question.result().status_code for question in questions} <= {200, 404, 502}
@@ -507,6 +447,9 @@ class TestLimits:
         assert client.upload("fresh", photo_raw=large).status_code == 200
         response = client.upload("fresh", photo_raw=large, again_raw=large)
         assert (response.status_code, "2,000,000 bytes" in response.json()["detail"]) == (413, True)
+        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "0")
+        response = client.upload("fresh", a_txt="A.")
+        assert (response.status_code, "PREFRAG_MAX_UPLOAD_BYTES" in response.json()["detail"]) == (422, True)
 
     def test_of_the_bytes_that_a_client_does_not_declare(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "1000")
@@ -532,13 +475,6 @@ class TestLimits:
 
         assert client.post("/collections/fresh/documents", json={"files": large}).status_code == 413
         assert client.post("/prefrag/run", files={"files": large}).status_code == 413
-
-    def test_that_are_none_are_named(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "0")
-
-        response = client.upload("fresh", a_txt="A.")
-
-        assert (response.status_code, "PREFRAG_MAX_UPLOAD_BYTES" in response.json()["detail"]) == (422, True)
 
 
 class TestForm:

@@ -52,15 +52,15 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Client]:
 
 
 class TestWhichMayBeNamed:
-    def test_by_default_only_the_one_that_is_served(self):
+    def test_by_default_only_the_one_that_is_served_and_those_that_the_administrator_lists(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
         check_collection("default")
         assert existing_collections() == ["default"]
         with pytest.raises(NoSuchCollection):
             check_collection("maps")
 
-    def test_those_that_the_administrator_lists(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", " maps, not-there-yet,")
-
         assert existing_collections() == ["default", "maps"]
         assert is_listed("not-there-yet")
         assert not is_listed("secret")
@@ -92,19 +92,16 @@ class TestWhichMayBeNamed:
             monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps")
             assert is_listed("maps")
 
-    def test_a_key_sees_only_its_own(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_key_sees_only_its_own_and_opens_nothing_that_is_not_listed(self, monkeypatch: pytest.MonkeyPatch):
+        current_access.set(Access("ada", frozenset({"secret"})))
+        with pytest.raises(NoSuchCollection):
+            check_collection("secret")
+
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         current_access.set(Access("ada", frozenset({"maps"})))
-
         assert existing_collections() == ["maps"]
         with pytest.raises(NoSuchCollection):
             check_collection("default")
-
-    def test_a_key_opens_nothing_that_is_not_listed(self):
-        current_access.set(Access("ada", frozenset({"secret"})))
-
-        with pytest.raises(NoSuchCollection):
-            check_collection("secret")
 
     @pytest.mark.parametrize("names", ["a b", "maps,../x", "demo"])
     def test_a_name_that_no_index_can_have_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, names: str):
@@ -119,40 +116,34 @@ class TestQuestion:
         assert client.found() == ["Ada built the tower."]
         assert client.found("default") == ["Ada built the tower."]
         assert client.found("maps") == ["Bea built the tower."]
+        assert client.get("/ready").json() == {"status": "ready"}
         assert client.found() == ["Ada built the tower."]
 
-    def test_learns_nothing_of_a_collection_that_it_may_not_name(self, client: Client):
+    def test_learns_nothing_of_a_collection_that_it_may_not_name(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         there, absent = client.ask("secret"), client.ask("absent")
 
         assert there.status_code == absent.status_code == 404
         assert there.json() == absent.json() == {"detail": REFUSAL}
-
-    def test_is_refused_where_the_collection_has_not_been_made(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps,later")
+        assert client.ask("later").status_code == 404, "it has not been made"
 
-        assert client.ask("later").status_code == 404
-
-    def test_with_a_key_for_one_collection_searches_that_one(self, client: Client):
+    def test_with_a_key_searches_its_only_collection_or_names_one_of_several(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
         client.access = Access("ada", frozenset({"maps"}))
-
         assert client.found() == ["Bea built the tower."]
         assert client.ask("default").status_code == 404
 
-    def test_with_a_key_for_several_names_one(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        client.access = Access("ada", frozenset())
+        assert client.ask().status_code == 422
+        assert client.ask("default").status_code == 404
+
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         client.access = Access("ada", frozenset({"maps", "secret"}))
-
         response = client.ask()
-
         assert response.status_code == 422
         assert "`index`" in response.json()["detail"]
         assert client.found("secret") == ["Cem built the tower."]
-
-    def test_with_a_key_for_nothing_finds_nothing(self, client: Client):
-        client.access = Access("ada", frozenset())
-
-        assert client.ask().status_code == 422
-        assert client.ask("default").status_code == 404
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("place", [lambda index: {"index": index}, lambda index: {"prefrag": {"index": index}}])
@@ -166,11 +157,6 @@ class TestQuestion:
     def test_of_the_wrong_kind_is_refused(self, client: Client):
         assert client.ask(index=["maps"]).status_code == 422  # type: ignore[arg-type]
 
-    def test_leaves_readiness_to_the_one_that_is_served(self, client: Client):
-        client.ask("maps")
-
-        assert client.get("/ready").json() == {"status": "ready"}
-
 
 class TestWeb:
     @pytest.fixture(autouse=True)
@@ -181,27 +167,18 @@ class TestWeb:
         TantivyDocumentStore(index="default").keep_web_consent(True)
         TantivyDocumentStore(index="maps").keep_web_consent(False)
 
-    def test_opens_for_the_collection_whose_answer_is_yes(self, client: Client):
+    def test_opens_for_each_collection_by_its_own_answer_also_when_that_changes(self, client: Client):
         assert client.ask().json()["result"]["queries_sent_out"]
-
-    def test_stays_closed_for_the_one_whose_answer_is_no(self, client: Client):
         result = client.ask("maps").json()["result"]
-
         assert result["queries_sent_out"] == []
         assert {document["source"] for document in result["documents"]} == {"local"}
+        listed = client.get("/collections").json()["collections"]
+        assert {each["name"]: each["web"] for each in listed} == {"default": True, "maps": False}
 
-    def test_follows_an_answer_that_changes(self, client: Client):
-        client.ask("maps")
         TantivyDocumentStore(index="maps").keep_web_consent(True)
         TantivyDocumentStore(index="default").keep_web_consent(False)
-
         assert client.ask("maps").json()["result"]["queries_sent_out"]
         assert not client.ask().json()["result"]["queries_sent_out"]
-
-    def test_is_stated_beside_each_collection(self, client: Client):
-        listed = client.get("/collections").json()["collections"]
-
-        assert {each["name"]: each["web"] for each in listed} == {"default": True, "maps": False}
 
 
 class TestLoading:

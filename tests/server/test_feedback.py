@@ -80,47 +80,29 @@ class TestGiving:
         }
         assert stat.S_IMODE(feedback_file().stat().st_mode) == 0o600
 
-    def test_takes_the_result_of_a_run_as_it_is(self, served: Client):
+    def test_takes_the_result_of_a_run_as_it_is_of_which_nothing_is_kept_without_it(self, served: Client):
         client = served()
         result = client.post("/prefrag/run", json=QUESTION).json()["result"]
+        assert not feedback_file().exists()
 
         assert give(client, result=result).status_code == 200
         assert kept()[0]["result"]["question"] == QUESTION["question"]
 
-    def test_nothing_of_a_run_is_kept_without_it(self, served: Client):
-        served().post("/prefrag/run", json=QUESTION)
-
-        assert not feedback_file().exists()
-
-    def test_names_the_key_and_the_collection(self, serve: Client, monkeypatch: pytest.MonkeyPatch):
+    def test_names_the_key_and_the_collection_and_needs_a_key_that_may_search_it(
+        self, serve: Client, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "papers,board")
         client = serve()
-        for name, collections, body in (("ada", ["papers"], {}), ("ben", [], {"index": "board", "pipeline": "mspr"})):
-            secret = add_key(name, collections)
-            headers = {"Authorization": f"Bearer {secret}"}
-            client.post("/feedback", json={"rating": "down", "result": RESULT, **body}, headers=headers)
+        ada, ben = ({"Authorization": f"Bearer {add_key(*key)}"} for key in (("ada", ["papers"]), ("ben", [])))
+        body = {"rating": "down", "result": RESULT}
+
+        client.post("/feedback", json=body, headers=ada)
+        client.post("/feedback", json={**body, "index": "board", "pipeline": "mspr"}, headers=ben)
+        assert client.post("/feedback", json={**body, "index": "board"}, headers=ada).status_code == 404
+        assert client.post("/feedback", json=body).status_code == 401
 
         found = [(line["key"], line["collection"], line["pipeline"]) for line in kept()]
         assert found == [("ada", "papers", None), ("ben", "board", "mspr")]
-
-    def test_needs_a_key_where_there_are_keys(self, serve: Client):
-        client = serve()
-        add_key("ada")
-
-        assert give(client).status_code == 401
-        assert kept() == []
-
-    def test_is_refused_for_a_collection_that_the_key_may_not_search(self, serve: Client):
-        client, secret = serve(), add_key("ada", ["papers"])
-
-        response = client.post(
-            "/feedback",
-            json={"rating": "up", "result": RESULT, "index": "board"},
-            headers={"Authorization": f"Bearer {secret}"},
-        )
-
-        assert response.status_code == 404
-        assert kept() == []
 
     @pytest.mark.parametrize(
         "body",
@@ -204,15 +186,13 @@ class TestListing:
         assert second.endswith("-> (no answer)")
         assert total == "2 in all"
 
-    def test_can_be_narrowed(self, served: Client):
+    def test_can_be_narrowed_and_is_empty_without_any(self, served: Client):
+        assert prefrag("feedback", "list").stdout == "0 in all\n"
         give(served(), rating="down")
         give(served())
 
         assert "1 in all" in prefrag("feedback", "list", "--rating", "up").stdout
         assert "0 in all" in prefrag("feedback", "list", "--index", "papers").stdout
-
-    def test_is_empty_without_any(self):
-        assert prefrag("feedback", "list").stdout == "0 in all\n"
 
 
 class TestExporting:

@@ -188,19 +188,18 @@ class TestInstructions:
         assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
         assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
 
-    def test_do_not_hold_the_files_that_open_webui_was_set_to_put_there(self):
-        files = ATTACHED["before the question"].removesuffix(ASKED)
-        messages = [{"role": "system", "content": f"Answer in Dutch.\n{files}"}, {"role": "user", "content": ASKED}]
+    @pytest.mark.parametrize(
+        ("text", "attached"),
+        [(ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0)],
+        ids=["files", "tools"],
+    )
+    def test_do_not_hold_what_open_webui_puts_beside_them(self, text: str, attached: int):
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{text}"}, {"role": "user", "content": ASKED}]
 
         conversation = split_conversation(messages)
 
         assert conversation.instructions == "Answer in Dutch."
-        assert len(conversation.attached) == 3
-
-    def test_do_not_hold_what_open_webui_says_about_its_tools(self):
-        messages = [{"role": "system", "content": f"Answer in Dutch.\n{TOOLS}"}, {"role": "user", "content": ASKED}]
-
-        assert split_conversation(messages).instructions == "Answer in Dutch."
+        assert len(conversation.attached) == attached
 
     def test_stay_when_a_long_conversation_is_cut(self, served: Served):
         turns = [("user", "Who built alpha?"), ("assistant", "Beta.")] * 150
@@ -313,8 +312,13 @@ class TestStrangersMarkdown:
             documents=documents,
         )
 
-    def test_loads_and_hides_nothing_in_an_answer(self, served: Served):
-        assert not rendered(content(self.hostile(served))) & {"image", "link_open", "html_inline", "html_block"}
+    def test_loads_and_hides_nothing_in_an_answer_nor_in_the_steps(self, served: Served):
+        chunks = streamed(self.hostile(served))
+        steps = "\n".join(deltas(chunks, "reasoning_content"))
+
+        assert "Found in web" in steps
+        for text in (steps, "".join(deltas(chunks, "content"))):
+            assert not rendered(text) & {"image", "link_open", "html_inline", "html_block"}
 
     def test_a_model_writes_no_list_of_sources_of_its_own(self):
         document = {"mark": "1", "title": "alpha", "source": "local"}
@@ -362,12 +366,6 @@ class TestStrangersMarkdown:
         write_content({"answer": filler * 50_000}, cites=True, marks={"A1": "1"})
 
         assert time.process_time() - started < 1
-
-    def test_nor_in_the_steps(self, served: Served):
-        steps = "\n".join(deltas(streamed(self.hostile(served)), "reasoning_content"))
-
-        assert "Found in web" in steps
-        assert not rendered(steps) & {"image", "link_open", "html_inline", "html_block"}
 
 
 class TestInstallation:

@@ -33,18 +33,14 @@ def reply_of(capsys: pytest.CaptureFixture[str], collection: str, files: list[st
     return reply
 
 
-def test_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_writes_its_report_or_why_it_failed_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     files = write(tmp_path, tower_md="# Towers\n\nAda built it.", photo_raw="x")
 
     reply = reply_of(capsys, "fresh", files)
-
     assert (reply["written"], reply["files"]) == (1, 1)
     assert [each["path"] for each in reply["skipped"]] == [files[1]]
 
-
-def test_writes_why_it_failed_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    reply = reply_of(capsys, "not a name", write(tmp_path, tower_md="Ada."))
-
+    reply = reply_of(capsys, "not a name", files)
     assert "cannot name an index" in reply["error"]
     assert reply["status"] == 422
 

@@ -26,7 +26,7 @@ from tests.server.serving import SHARED, Served, listening, stop
 
 POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
 QUESTION = "In which year did the yard that built alpha win the prize?"
-CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
+TASK = {"role": "user", "content": TASKS["title"][0]}
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION}]}
 RUN = ("/prefrag/run", {"question": QUESTION})
 PLAIN = ("/v1/chat/completions", CHAT)
@@ -65,12 +65,13 @@ async def read_body(receive: Any) -> bytes:
 
 
 class TestCancelWhenGone:
-    async def test_a_client_that_goes_stops_the_work(self):
-        client, stopped = Client(), asyncio.Event()
+    async def test_a_client_that_goes_stops_the_work_which_learns_of_it_as_well(self):
+        client, received, stopped = Client(), [], asyncio.Event()
 
         async def work(scope: Any, receive: Any, send: Any) -> None:
             assert await read_body(receive) == b"ab"
             client.gone.set()
+            received.append(await receive())
             try:
                 await asyncio.Event().wait()
             finally:
@@ -79,6 +80,7 @@ class TestCancelWhenGone:
         await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
 
         assert stopped.is_set()
+        assert received == [{"type": "http.disconnect"}]
 
     async def test_a_client_that_waits_gets_its_answer(self):
         client = Client()
@@ -89,19 +91,6 @@ class TestCancelWhenGone:
         await CancelWhenGone(work)(POST, client.receive, client.send)
 
         assert client.sent == [{"type": "http.response.body", "body": b"ab"}]
-
-    async def test_the_work_learns_of_it_as_well(self):
-        client, received = Client(), []
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            await read_body(receive)
-            client.gone.set()
-            received.append(await receive())
-            await asyncio.Event().wait()
-
-        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
-
-        assert received == [{"type": "http.disconnect"}]
 
     async def test_an_error_of_the_work_is_not_hidden(self):
         client = Client()
@@ -128,18 +117,6 @@ class TestCancelWhenGone:
 
         assert stopped.is_set()
         assert client.sent[0]["status"] == 503
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None]) -> Iterator[FakeModelServer]:
-    """A model server that says nothing, and the pipeline that calls it."""
-    model = FakeModelServer()
-    model.answers = [(200, HANG)]
-    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
-    monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
-    script_pipeline("unused", replace={"ChatModel": CHAT_MODEL})
-    yield model
-    model.close()
 
 
 @pytest.fixture
@@ -184,7 +161,11 @@ class TestModelCall:
 
         assert len(model.requests) == 1
 
-    @each_way
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [RUN, PLAIN, STREAM, RUN_STREAM, (PLAIN[0], {**CHAT, "messages": [TASK]})],
+        ids=["run", "chat", "stream", "run-stream", "task of a front end"],
+    )
     @pytest.mark.parametrize("silence", [HANG, DRIP], ids=["hangs", "drips"])
     def test_ends_at_the_deadline_of_the_run(
         self,
@@ -218,19 +199,6 @@ class TestModelCall:
         with in_shared() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
             # The run cannot end, because the next call never does.
             assert any("Found in local" in line for line in response.iter_lines())
-
-    def test_for_a_front_end_ends_at_the_deadline_as_well(
-        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-    ):
-        task = {"role": "user", "content": TASKS["title"][0]}
-        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
-        with in_shared() as served:
-            response = httpx.post(served.address + PLAIN[0], json={**CHAT, "messages": [task]}, timeout=20)
-
-            assert not model.called.is_set() or model.left.wait(20)
-
-        assert response.status_code == 504
-        assert "given up after 0.3 s" in response.text
 
     def test_does_not_end_later_because_the_request_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch

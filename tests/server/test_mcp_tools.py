@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,13 +16,12 @@ from starlette.testclient import TestClient
 
 from prefrag.server.keys import add_key
 from prefrag.server.mcp_tools import write_for_model
-from tests.components.generators.fake_model_server import HANG, FakeModelServer
+from tests.components.generators.fake_model_server import FakeModelServer
 from tests.pipelines.scripted import answer, search
 from tests.server.serving import SHARED, listening
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
 CALL = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -54,19 +53,15 @@ def text_of(result: Any) -> str:
 
 
 class TestTools:
-    async def test_the_served_pipelines_and_nothing_else_can_be_called(self, address: str):
+    async def test_the_served_pipelines_and_nothing_else_can_be_called_with_the_options_of_a_run(self, address: str):
         async with connected(address) as session:
             tools = (await session.list_tools()).tools
             deployed = await session.call_tool("deploy_pipeline", {"name": "evil", "files": []})
 
-        assert [tool.name for tool in tools] == ["prefrag"]
-        assert deployed.isError
-
-    async def test_a_tool_takes_the_options_of_a_run(self, address: str):
-        async with connected(address) as session:
-            (tool,) = (await session.list_tools()).tools
-
+        (tool,) = tools
         schema = tool.inputSchema
+        assert tool.name == "prefrag"
+        assert deployed.isError
         assert {
             "question",
             "sources",
@@ -81,17 +76,12 @@ class TestTools:
         assert not {"history", "documents", "stream"} & schema["properties"].keys()
         assert (schema["required"], schema["additionalProperties"]) == (["question"], False)
         assert "4,000 characters" in schema["properties"]["question"]["description"]
-
-    async def test_its_description_names_the_sources(self, address: str):
-        async with connected(address) as session:
-            (tool,) = (await session.list_tools()).tools
-
         assert "Own sources: local; external sources: web." in tool.description
         assert tool.annotations.readOnlyHint
 
 
 class TestCall:
-    async def test_gives_the_answer_with_its_label_and_sources(self, address: str):
+    async def test_gives_the_answer_with_its_label_and_sources_and_for_programs_without_its_trace(self, address: str):
         result = await call(address, question=QUESTION)
 
         text = text_of(result)
@@ -100,10 +90,6 @@ class TestCall:
         assert "Label: CORRECT" in text
         assert "[1] alpha (local)\n| Alpha was built by Beta." in text
         assert "[W1]" in text
-
-    async def test_gives_the_result_for_programs_without_its_trace(self, address: str):
-        result = await call(address, question=QUESTION)
-
         assert result.structuredContent["answer"] == "1974"
         assert result.structuredContent["documents"][0]["mark"] == "1"
         assert "trace" not in result.structuredContent
@@ -180,16 +166,6 @@ class TestCall:
 
 class TestModelCalls:
     """What holds up the model of a run."""
-
-    @pytest.fixture
-    def model(self, monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None]) -> Iterator[FakeModelServer]:
-        model = FakeModelServer()
-        model.answers = [(200, HANG)]
-        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
-        monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
-        script_pipeline("unused", replace={"ChatModel": CHAT_MODEL})
-        yield model
-        model.close()
 
     async def test_two_calls_of_one_session_run_at_once(self, model: FakeModelServer):
         with listening() as served:
@@ -296,13 +272,10 @@ def test_an_answer_has_its_marks_its_label_and_the_cited_passage():
     )
 
 
-def test_only_what_is_cited_is_quoted():
+def test_only_what_is_cited_is_quoted_and_without_citations_everything():
     written = answered(citations=[{"mark": "W1"}])
 
     assert "[1] Buoy (local)\n[W1] Harbour (web) https://harbour.example/\n| Wet." in written
-
-
-def test_without_citations_everything_is_quoted():
     assert "[1] Buoy (local)\n| It floats." in answered()
 
 

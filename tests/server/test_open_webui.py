@@ -87,7 +87,7 @@ class TestBaseUrl:
 
 
 class TestSteps:
-    def test_are_lines_of_status_and_thoughts_are_reasoning(self, ask: Ask):
+    def test_are_lines_of_status_of_which_the_last_is_the_end_and_thoughts_are_reasoning(self, ask: Ask):
         chunks = ask(*SWITCHING, verdicts=(verdict(False),))
 
         steps = [status.partition(":")[0].partition(" (")[0] for status in statuses(chunks)]
@@ -97,10 +97,7 @@ class TestSteps:
             "Correct by its own check · 3 searches · 1 query sent to the web",
         ]
         assert all(line.startswith("Thought: ") for line in deltas(chunks, "reasoning_content"))
-
-    def test_the_last_line_alone_is_the_end(self, ask: Ask):
-        done = [status["done"] for status in events(ask(), "status")]
-
+        done = [status["done"] for status in events(chunks, "status")]
         assert done == [False] * (len(done) - 1) + [True]
 
     @pytest.mark.parametrize(
@@ -138,20 +135,19 @@ class TestSteps:
 
 
 class TestSources:
-    def test_are_the_cited_passages_in_the_order_of_their_numbers(self, ask: Ask):
+    def test_are_the_cited_passages_in_the_order_of_their_numbers_before_the_answer(self, ask: Ask):
         chunks = ask(*SWITCHING, verdicts=(verdict(False),))
 
         assert names(chunks) == ["delta (web)", "alpha (your documents)"]
         assert deltas(chunks, "content") == ["1974 [1] [2], not 1969 [1]\n\nNote: sent to the web: “beta delta”."]
-
-    def test_hold_the_passage_and_are_chips_of_their_own(self, ask: Ask):
-        sources = events(ask(*SWITCHING, verdicts=(verdict(False),)), "source")
-
+        assert "content" in chunks[-1]["choices"][0]["delta"]
+        assert not any("event" in chunk for chunk in chunks[-1:])
+        sources = events(chunks, "source")
         assert [source["document"] for source in sources] == [
             ["**Delta won the prize in 1974.**"],
             ["**Alpha was built by Beta.**"],
         ]
-        assert len({source["metadata"][0]["source"] for source in sources}) == 2
+        assert len({source["metadata"][0]["source"] for source in sources}) == 2, "they are chips of their own"
 
     def test_of_one_file_are_named_by_heading_and_position(self):
         place = {"title": "Manual", "heading": "Manual > Use", "position": {"number": 3, "of": 12}}
@@ -159,12 +155,6 @@ class TestSources:
         _, [source] = number_sources("[1]", [{"mark": "1", **place}])
 
         assert source["data"]["source"]["name"] == "Manual > Use, passage 3 (your documents)"
-
-    def test_come_before_the_answer(self, ask: Ask):
-        chunks = ask(*SWITCHING)
-
-        assert "content" in chunks[-1]["choices"][0]["delta"]
-        assert not any("event" in chunk for chunk in chunks[-1:])
 
     def test_are_all_passages_where_none_is_cited(self, ask: Ask):
         assert names(ask()) == ["alpha (your documents)", "delta (web)"]

@@ -157,6 +157,7 @@ class TestErrors:
         assert response.status_code == 502
         assert response.json()["error"]["type"] == "server_error"
         assert "the model server is down" in response.json()["error"]["message"]
+        assert "the model server is down" in response.json()["detail"]
         assert response.json()["result"]["steps"]
 
     def test_of_other_routes_stay_as_they_are(self, address: str):
@@ -200,18 +201,6 @@ class TestClient:
 
     def test_lists_the_models(self, client: openai.OpenAI):
         assert [model.id for model in client.models.list()] == ["prefrag"]
-
-    def test_gets_an_answer(self, client: openai.OpenAI):
-        completion = client.chat.completions.create(model="prefrag", messages=MESSAGES)
-
-        assert (completion.choices[0].message.content or "").startswith("1974")
-        assert completion.usage is not None
-
-    def test_reads_a_stream_to_its_end(self, client: openai.OpenAI):
-        chunks = list(client.chat.completions.create(model="prefrag", messages=MESSAGES, stream=True))
-
-        assert (chunks[-1].choices[0].delta.content or "").startswith("1974")
-        assert chunks[-1].choices[0].finish_reason == "stop"
 
     def test_raises_what_the_service_reports(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists those that") as missing:

@@ -19,9 +19,11 @@ BASES = pytest.mark.parametrize(
 
 
 class TestOpenAI:
-    def test_gets_the_answer_in_one_piece(self, address: str):
-        client = openai.OpenAI(base_url=f"{address}/v1", api_key="none")
+    @pytest.fixture
+    def client(self, address: str) -> openai.OpenAI:
+        return openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0)
 
+    def test_gets_the_answer_in_one_piece(self, client: openai.OpenAI):
         completion = client.chat.completions.create(model="prefrag", messages=MESSAGES)
 
         assert completion.choices[0].message.content == CONTENT
@@ -29,27 +31,20 @@ class TestOpenAI:
         assert completion.usage.total_tokens == 48
 
     @BASES
-    def test_gets_it_as_a_stream(self, address: str, base: str, content: str):
+    def test_gets_it_as_a_stream_which_it_assembles_itself(self, address: str, base: str, content: str):
         client = openai.OpenAI(base_url=f"{address}{base}", api_key="none")
 
         chunks = list(client.chat.completions.create(model="prefrag", messages=MESSAGES, stream=True))
+        CALLS.clear()
+        with client.chat.completions.stream(model="prefrag", messages=MESSAGES) as stream:
+            completion = stream.get_final_completion()
 
         assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == content
         assert chunks[-1].choices[0].finish_reason == "stop"
         assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
-
-    @BASES
-    def test_assembles_the_stream_itself(self, address: str, base: str, content: str):
-        client = openai.OpenAI(base_url=f"{address}{base}", api_key="none")
-
-        with client.chat.completions.stream(model="prefrag", messages=MESSAGES) as stream:
-            completion = stream.get_final_completion()
-
         assert completion.choices[0].message.content == content
 
-    def test_gets_an_error_of_its_own_kind(self, address: str):
-        client = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0)
-
+    def test_gets_an_error_of_its_own_kind(self, client: openai.OpenAI):
         with pytest.raises(openai.UnprocessableEntityError, match="question is empty"):
             client.chat.completions.create(model="prefrag", messages=[{"role": "user", "content": " "}])
 

@@ -62,13 +62,9 @@ def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.Monk
     assert not leaves_out()
 
 
-def test_ones_own_goes_before_a_shipped_one_of_its_name(own: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_SERVE", "react")
-
-    assert choose_pipelines() == {"react": own / "react.yaml"}
-
-
-def test_all_are_the_shipped_ones_and_ones_own(own: Path, monkeypatch: pytest.MonkeyPatch):
+def test_all_are_the_shipped_ones_and_ones_own_which_goes_before_a_shipped_one_of_its_name(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("PREFRAG_SERVE", "all")
 
     assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
@@ -94,23 +90,16 @@ def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.
         choose_pipelines()
 
 
-def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag(wrappers: Path):
-    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
-
-
-def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_what_is_named(
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag_or_beside_what_is_named(
     wrappers: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
-
-    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
-
-
-def test_a_copy_that_an_editor_keeps_in_a_hidden_folder_is_not_run(wrappers: Path):
+    # A copy that an editor keeps in a hidden folder is not run.
     (wrappers / ".ipynb_checkpoints").mkdir()
     (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
-
     assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+    monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
 
 
 def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):

@@ -163,18 +163,12 @@ def test_names_every_file_and_corpus_with_its_passages(more: list[tuple[str, str
     assert expected == {entry.path: entry.passages for entry in indexing.list_documents("maps") if entry.path}
 
 
-def test_reads_no_passage_where_the_terms_suffice(monkeypatch: pytest.MonkeyPatch):
-    make_index(("file_path", "/srv/a.md"), ("corpus", "/srv/b.jsonl"))
+def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(monkeypatch: pytest.MonkeyPatch):
+    make_index(("file_path", "/srv/a.md"), ("file_path", "/srv/a.md"), ("corpus", "/srv/b.jsonl"))
     monkeypatch.setattr(uploads, "list_documents", lambda name: pytest.fail("All passages were read."))
-
-    assert names() == {"/srv/a.md": 1, "/srv/b.jsonl": 1}
-
-
-def test_forgets_what_was_deleted():
-    make_index(("file_path", "/srv/a.md"), ("file_path", "/srv/a.md"), ("file_path", "/srv/b.md"))
+    assert names() == {"/srv/a.md": 2, "/srv/b.jsonl": 1}
 
     TantivyDocumentStore(index="maps").delete_documents(["0", "2"])
-
     assert names() == {"/srv/a.md": 1}
 
 

@@ -14,35 +14,28 @@ from tests.fakes import CALLS
 QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
 CHAT: dict[str, Any] = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION["question"]}]}
 ASKS = [("/prefrag/run", QUESTION), ("/v1/chat/completions", CHAT), ("/v1/chat/completions", {**CHAT, "stream": True})]
+Served = Callable[..., TestClient]
 
 
 @pytest.mark.parametrize(("path", "body"), ASKS)
 class TestEveryWayToAsk:
-    def test_searches_the_web_where_nothing_closes_it(
-        self, served: Callable[..., TestClient], path: str, body: dict[str, Any]
-    ):
+    def test_searches_the_web_unless_the_request_closes_it(self, served: Served, path: str, body: dict[str, Any]):
         served().post(path, json={**body, "web": True})
-
         assert "web" in CALLS
 
-    def test_stays_at_home_where_the_request_says_so(
-        self, served: Callable[..., TestClient], path: str, body: dict[str, Any]
-    ):
+        CALLS.clear()
         response = served().post(path, json={**body, "web": False})
-
         assert response.status_code == 200
         assert "web" not in CALLS
         assert "this request closes the web" in response.text
 
-    def test_a_word_that_is_neither_is_refused(
-        self, served: Callable[..., TestClient], path: str, body: dict[str, Any]
-    ):
+    def test_a_word_that_is_neither_is_refused(self, served: Served, path: str, body: dict[str, Any]):
         for value in ("no", 0, [], "false"):
             assert served().post(path, json={**body, "web": value}).status_code == 422, value
         assert "model" not in CALLS
 
 
-def test_the_options_of_a_chat_may_stand_under_prefrag(served: Callable[..., TestClient]):
+def test_the_options_of_a_chat_may_stand_under_prefrag(served: Served):
     served().post("/v1/chat/completions", json={**CHAT, "prefrag": {"web": False}})
 
     assert "web" not in CALLS

@@ -49,8 +49,14 @@ class TestChat:
             "Sources:\n[1] alpha (local): “Alpha was built by Beta.”"
         )
 
-    def test_without_an_answer_the_sentences_come_first_and_the_guess_in_italics(self, reading: Served):
-        assert content(reading(UNSURE), sources=["local"]) == NOT_ANSWERED
+    def test_without_an_answer_the_sentences_come_first_and_are_not_remembered_as_words_of_the_assistant(
+        self, reading: Served
+    ):
+        first = content(reading(UNSURE), sources=["local"])
+        turns = [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
+
+        assert first == NOT_ANSWERED
+        assert split_conversation(turns).history == [{"role": "assistant", "content": "Found, not answered."}]
 
     def test_a_stream_has_the_same_and_the_result(self, reading: Served):
         *steps, last = streamed(reading(UNSURE), sources=["local"])
@@ -74,13 +80,6 @@ class TestChat:
         turns = [("user", "Who built alpha?"), ("assistant", "Beta"), ("user", "Who built alpha?")]
 
         assert "without the earlier turns" in content(reading(SURE), *turns)
-
-    def test_the_sentences_of_strangers_are_not_remembered_as_words_of_the_assistant(self, reading: Served):
-        first = content(reading(UNSURE), sources=["local"])
-
-        turns = [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
-
-        assert split_conversation(turns).history == [{"role": "assistant", "content": "Found, not answered."}]
 
     def test_the_front_ends_numbers_mean_its_own_files(self, reading: Served):
         readings = [[["Ada Quill", 0.12]]]
@@ -129,10 +128,10 @@ class TestStrangersMarkdown:
 
 
 class TestHTTP:
-    def test_gives_the_sentences_and_the_guess(self, reading: Served):
-        body = {"question": "Who built alpha?", "sources": ["local"]}
+    BODY = {"question": "Who built alpha?", "sources": ["local"]}
 
-        result = reading(UNSURE).post("/prefrag/run", json=body).json()["result"]
+    def test_gives_the_sentences_and_the_guess(self, reading: Served):
+        result = reading(UNSURE).post("/prefrag/run", json=self.BODY).json()["result"]
 
         assert (result["answer"], result["answered"], result["label"]) == ("", False, None)
         assert (result["guess"], result["probability"]) == ("Beta", 0.12)
@@ -141,19 +140,15 @@ class TestHTTP:
         assert evidence["sentence"] == "Alpha was built by Beta."
         assert result["sent_to_models"] == []
 
-    def test_no_source_that_could_be_searched_is_a_bad_gateway(self, served: Served):
+    def test_no_source_that_could_be_searched_is_a_bad_gateway_and_the_first_line_of_a_chat(self, served: Served):
         client = served(readings=UNSURE, verdicts=(), errors={"local": "down"})
 
-        response = client.post("/prefrag/run", json={"question": "Who built alpha?", "sources": ["local"]})
+        response = client.post("/prefrag/run", json=self.BODY)
+        CALLS.clear()
+        text = content(client, sources=["local"])
 
         assert response.status_code == 502
         assert response.json()["result"]["answered"] is False
-
-    def test_a_chat_says_so_in_its_first_line(self, served: Served):
-        client = served(readings=UNSURE, verdicts=(), errors={"local": "down"})
-
-        text = content(client, sources=["local"])
-
         assert text.startswith(
             "Note: no source could be searched, so this answer rests on no document.\n\nNo answer was"
         )
