@@ -165,18 +165,27 @@ class TestEvaluate:
             metrics = json.loads((output / "metrics.json").read_text())
             assert (metrics["simulated"], metrics["cost"]["llm"]) == (True, 0)
 
-    def test_an_experiment_without_questions_is_refused(self, output: Path):
-        result = prefrag("evaluate", "--pipeline", "prefrag", "--output", output)
+    @pytest.mark.parametrize(
+        ("option", "text", "message"),
+        [
+            ("", "", "name their file with --questions"),
+            ("--questions={}", "\n", "file is empty: give a file that holds questions"),
+            ("--set=prices={}", "{", "table of prices"),
+            ("--set=prices={}", "[]", "table of prices"),
+        ],
+    )
+    def test_a_file_that_says_nothing_is_refused(
+        self, tmp_path: Path, file: Path, output: Path, option: str, text: str, message: str
+    ):
+        (tmp_path / "file").write_text(text)
+        questions = ["--questions", file] if "prices" in option else []
 
-        assert (result.exit_code, "name their file with --questions" in result.stderr) == (2, True)
-
-    def test_an_empty_file_of_questions_is_called_empty(self, tmp_path: Path, output: Path):
-        (tmp_path / "dev.jsonl").write_text("\n")
-
-        result = prefrag("evaluate", "--questions", tmp_path / "dev.jsonl", "--output", output)
+        result = prefrag(
+            "evaluate", *questions, *([option.format(tmp_path / "file")] if option else []), "--output", output
+        )
 
         assert result.exit_code == 2
-        assert "dev.jsonl is empty: give a file that holds questions" in " ".join(result.stderr.split())
+        assert message in " ".join(result.stderr.split())
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
@@ -200,16 +209,6 @@ class TestEvaluate:
 
         assert result.exit_code == code
         assert message in " ".join(result.stderr.split())
-
-    @pytest.mark.parametrize("text", ["{", "[]"])
-    def test_prices_that_cannot_be_read_are_reported(self, tmp_path: Path, file: Path, output: Path, text: str):
-        prices = tmp_path / "prices.json"
-        prices.write_text(text)
-
-        result = self.evaluate(tmp_path, file, output, "--set", f"prices={prices}")
-
-        assert result.exit_code == 2
-        assert "table of prices" in result.stderr
 
     @pytest.mark.slow
     def test_interrupted_ends_with_130_and_goes_on_the_next_time(self, tmp_path: Path, file: Path, output: Path):

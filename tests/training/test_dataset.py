@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prefrag.training.dataset import Dataset
-
-
-def lines(file: Path, *records: dict[str, Any]) -> Path:
-    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return file
+from tests.training.towns import write_dataset
 
 
 def question(key: str, *gold: str) -> dict[str, Any]:
@@ -25,9 +20,11 @@ def passage(key: str) -> dict[str, Any]:
 
 
 def test_the_two_files_stand_with_a_colon_between_them(tmp_path: Path):
-    questions, corpus = lines(tmp_path / "a:b.jsonl", question("q", "p")), lines(tmp_path / "c.jsonl", passage("p"))
+    written = write_dataset(tmp_path / "a:b", [question("q", "p")], [passage("p")])
 
-    assert Dataset.parse(f"{questions}:{corpus}") == Dataset(questions, corpus)
+    assert Dataset.parse(f"{written.questions}:{written.corpus}") == written
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Dataset.parse(f"nowhere.jsonl:{written.corpus}")
 
 
 @pytest.mark.parametrize("text", ["", "a.jsonl", ":a.jsonl", "a.jsonl:"])
@@ -36,41 +33,29 @@ def test_one_file_is_not_enough(text: str):
         Dataset.parse(text)
 
 
-def test_a_file_that_is_absent_is_named(tmp_path: Path):
-    corpus = lines(tmp_path / "c.jsonl", passage("p"))
-
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        Dataset.parse(f"nowhere.jsonl:{corpus}")
-
-
 def test_questions_without_gold_passages_are_left_out(tmp_path: Path):
-    data = Dataset(
-        lines(tmp_path / "q.jsonl", question("one", "p"), question("two")), lines(tmp_path / "c.jsonl", passage("p"))
-    )
-
-    questions, passages = data.read()
+    questions, passages = write_dataset(tmp_path, [question("one", "p"), question("two")], [passage("p")]).read()
 
     assert [one.id for one in questions] == ["one"]
     assert [one.id for one in passages] == ["p"]
 
 
-def test_a_gold_passage_that_the_corpus_lacks_is_named(tmp_path: Path):
-    data = Dataset(lines(tmp_path / "q.jsonl", question("one", "p", "gone")), lines(tmp_path / "c.jsonl", passage("p")))
-
-    with pytest.raises(ValueError, match="'gone' of question 'one'"):
-        data.read()
-
-
-def test_two_passages_with_one_id_are_refused(tmp_path: Path):
-    corpus = lines(tmp_path / "c.jsonl", passage("p"), {**passage("p"), "text": "Something else."})
-    data = Dataset(lines(tmp_path / "q.jsonl", question("one", "p")), corpus)
-
-    with pytest.raises(ValueError, match=r"c.jsonl holds two passages with the id 'p': give each its own"):
-        data.read()
-
-
-def test_too_few_questions_are_refused(tmp_path: Path):
-    data = Dataset(lines(tmp_path / "q.jsonl", question("one", "p")), lines(tmp_path / "c.jsonl", passage("p")))
-
-    with pytest.raises(ValueError, match="has 1 questions .* needs at least 25"):
-        data.read(at_least=25)
+@pytest.mark.parametrize(
+    ("gold", "passages", "at_least", "message"),
+    [
+        (("p", "gone"), [passage("p")], 1, "'gone' of question 'one'"),
+        (
+            ("p",),
+            [passage("p"), {**passage("p"), "text": "Other."}],
+            1,
+            r"corpus.jsonl holds two passages with the id 'p': give each its own",
+        ),
+        (("p",), [passage("p")], 25, "has 1 questions .* needs at least 25"),
+    ],
+    ids=["a gold passage that the corpus lacks", "two passages with one id", "too few questions"],
+)
+def test_what_cannot_be_learnt_from_is_refused_in_words(
+    tmp_path: Path, gold: tuple[str, ...], passages: list[Any], at_least: int, message: str
+):
+    with pytest.raises(ValueError, match=message):
+        write_dataset(tmp_path, [question("one", *gold)], passages).read(at_least=at_least)

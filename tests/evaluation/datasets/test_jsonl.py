@@ -50,36 +50,31 @@ def test_a_question_is_read_with_all_it_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question_id", "kind", "folder", "dataset"),
+    ("question_id", "kind", "file", "dataset"),
     [
-        ("5a7f00b455429930675135f1", "", "x", "hotpotqa"),
-        ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x", "2wikimultihopqa"),
-        ("4hop1__709382_146811_31223_91015", "", "bioasq", "musique"),
-        ("55031181e9bde69634000014", "yesno", "BioASQ", "bioasq"),
-        ("q1", "", "bioasq/v11", "bioasq"),
-        ("q1", "", "x", ""),
+        ("5a7f00b455429930675135f1", "", "x/q", "hotpotqa"),
+        ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x/q", "2wikimultihopqa"),
+        ("4hop1__709382_146811_31223_91015", "", "bioasq/q", "musique"),
+        ("55031181e9bde69634000014", "yesno", "BioASQ/q", "bioasq"),
+        ("q1", "", "bioasq/v11/q", "bioasq"),
+        ("q1", "", "x/q", ""),
         # One's own questions, whatever their type and whatever lies above.
-        ("q1", "yesno", "x", ""),
-        ("q1", "", "hotpotqa_vs_mine", ""),
-        ("q1", "", "bioasq/company/handbook", ""),
+        ("q1", "yesno", "x/q", ""),
+        ("q1", "", "hotpotqa_vs_mine/q", ""),
+        ("q1", "", "bioasq/company/handbook/q", ""),
+        # A word of the name of the file.
+        ("q1", "", "hotpotqa_dev", "hotpotqa"),
+        ("q1", "", "dev-musique", "musique"),
+        ("q1", "", "mymusiques", ""),
     ],
 )
-def test_the_dataset_is_detected_by_the_ids_then_by_the_folder(
-    tmp_path: Path, question_id: str, kind: str, folder: str, dataset: str
+def test_the_dataset_is_detected_by_the_ids_then_by_folder_and_file(
+    tmp_path: Path, question_id: str, kind: str, file: str, dataset: str
 ) -> None:
-    file = tmp_path / folder / "q.jsonl"
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"id": question_id, "question": "Q?", "answers": ["A"], "type": kind}))
-    assert load_questions(file)[0].dataset == dataset
-
-
-@pytest.mark.parametrize(
-    ("name", "dataset"), [("hotpotqa_dev", "hotpotqa"), ("dev-musique", "musique"), ("mymusiques", "")]
-)
-def test_a_word_of_the_file_name_names_the_dataset_too(tmp_path: Path, name: str, dataset: str) -> None:
-    file = tmp_path / f"{name}.jsonl"
-    file.write_text(json.dumps({"id": "q1", "question": "Q?", "answers": ["A"]}))
-    assert load_questions(file)[0].dataset == dataset
+    path = tmp_path / f"{file}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"id": question_id, "question": "Q?", "answers": ["A"], "type": kind}))
+    assert load_questions(path)[0].dataset == dataset
 
 
 def test_the_sources_of_a_corpus_stay_usable(tmp_path: Path) -> None:

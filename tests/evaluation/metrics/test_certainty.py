@@ -42,21 +42,22 @@ def test_a_run_that_withholds_its_guess_has_not_failed():
 
 
 @pytest.mark.parametrize(
-    ("answer", "right"),
-    [("in Oslo", 1), ("Oslofjord", 0), ("Bergen", 0)],
+    ("gold", "answer", "right"),
+    [
+        ("Oslo", "in Oslo", 1),
+        ("Oslo", "Oslofjord", 0),
+        ("Oslo", "Bergen", 0),
+        ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
+        ("Yard of Gustav Ostermoor", "Gustav", 0),
+    ],
 )
-def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words(answer: str, right: int):
-    scores = score(OSLO, {"answer": answer})
+def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_or_nearly_all_of_them(
+    gold: str, answer: str, right: int
+):
+    scores = score(replace(OSLO, answers=(gold,)), {"answer": answer})
 
     assert (scores["answered"], scores["right_of_given"]) == (1, right)
     assert "evidence_held" not in scores
-
-
-def test_an_answer_that_is_given_is_right_where_it_shares_nearly_all_words():
-    gold = replace(OSLO, answers=("Yard of Gustav Ostermoor",))
-
-    assert score(gold, {"answer": "the yard Gustav Ostermoor"})["right_of_given"] == 1
-    assert score(gold, {"answer": "Gustav"})["right_of_given"] == 0
 
 
 @pytest.mark.parametrize(

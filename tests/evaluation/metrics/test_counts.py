@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.loop.self_reflector import SelfReflector
@@ -80,41 +82,35 @@ def test_an_answer_that_was_forced_and_one_that_was_not_found():
     assert counts(compose(doubted, when_unsure="say_so"))["not_found"] == 1
 
 
+def reflector(chat_generator: ScriptedChatGenerator) -> SelfReflector:
+    return SelfReflector("call", chat_generator)
+
+
+def reviewer(chat_generator: ScriptedChatGenerator) -> AnswerReviewer:
+    return AnswerReviewer(sources=["local", "web"], supplement_source="web", chat_generator=chat_generator)
+
+
 class TestUnparsable:
     def test_a_verdict_of_the_judge(self):
         assert count_unparsable(compose(judged("Well, it depends."))) == 2, "the judge is called once more"
         assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
 
-    def test_a_label_of_the_reflector(self):
-        answered = state(observed_step(ALPHA), answer_step())
+    @pytest.mark.parametrize(
+        ("part", "reply", "count"),
+        [
+            (reflector, "Hm.", 2),
+            (reflector, '{"label": "CORRECT", "explanation": "", "suggestions": ""}', 0),
+            (reviewer, "Hm.", 2),
+            (reviewer, '{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}', 0),
+            (PassageCritic, "Hm.", 2),
+            (PassageCritic, '{"answer": "1974", "relevance": "relevant"}', 1),
+            (PassageCritic, '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}', 0),
+        ],
+    )
+    def test_a_label_of_the_reflector_a_review_and_a_critique_of_a_passage(self, part: Any, reply: str, count: int):
+        steps = [observed_step(ALPHA)] if part is PassageCritic else [observed_step(ALPHA), answer_step()]
 
-        def reflected(reply: str) -> dict[str, Any]:
-            return compose(after(SelfReflector("call", model(reply)).run(answered)))
-
-        assert count_unparsable(reflected("Hm.")) == 2
-        assert count_unparsable(reflected('{"label": "CORRECT", "explanation": "", "suggestions": ""}')) == 0
-
-    def test_a_review(self):
-        answered = state(observed_step(ALPHA), answer_step())
-
-        def reviewed(reply: str) -> dict[str, Any]:
-            reviewer = AnswerReviewer(sources=["local", "web"], supplement_source="web", chat_generator=model(reply))
-            return compose(after(reviewer.run(answered)))
-
-        assert count_unparsable(reviewed("Hm.")) == 2
-        assert (
-            count_unparsable(reviewed('{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}'))
-            == 0
-        )
-
-    def test_a_critique_of_a_passage(self):
-        def criticised(reply: str) -> dict[str, Any]:
-            return compose(after(PassageCritic(model(reply)).run(state(observed_step(ALPHA)))))
-
-        assert count_unparsable(criticised("Hm.")) == 2
-        assert count_unparsable(criticised('{"answer": "1974", "relevance": "relevant"}')) == 1
-        readable = '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}'
-        assert count_unparsable(criticised(readable)) == 0
+        assert count_unparsable(compose(after(part(model(reply)).run(state(*steps))))) == count
 
     def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not(self):
         traced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")

@@ -80,10 +80,3 @@ def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones_but_f
 
     assert all(0 <= value <= 1 for value in scores.values())
     assert set(scores) - CERTAIN - WITHHELD == set(score(question, {})) - CERTAIN - WITHHELD
-
-
-def test_what_was_found_counts_where_no_answer_is_given_on_purpose():
-    scores = score(OSLO, result("", "alpha", not_found=True, answered=False))
-
-    assert scores["em"] == 0
-    assert scores["recall"] > 0

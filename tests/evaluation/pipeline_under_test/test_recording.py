@@ -65,14 +65,23 @@ class TestRecording:
 
         assert self.run(scripted, replay=tmp_path / "kept.jsonl").metrics["total_web"] == 1
 
-    def test_with_a_reply_missing_is_an_error_that_names_the_question(self, scripted: Path, tmp_path: Path):
+    @pytest.mark.parametrize(
+        ("kind", "message"),
+        [
+            ("reply", r"Question 'hp-1' \(In which year .* does not hold this reply of"),
+            ("search", "Question 'hp-1' .* does not hold this search of web: beta delta"),
+        ],
+    )
+    def test_with_a_reply_or_a_search_missing_is_an_error_that_names_the_question(
+        self, scripted: Path, tmp_path: Path, kind: str, message: str
+    ):
         kept = tmp_path / "kept.jsonl"
         self.run(scripted, record=kept)
         lines = kept.read_text(encoding="utf-8").splitlines()
-        replies = [line for line in lines if json.loads(line)["key"].startswith("reply")]
-        kept.write_text("\n".join(line for line in lines if line != replies[-1]) + "\n", encoding="utf-8")
+        missing = [line for line in lines if json.loads(line)["key"].startswith(kind)][-1:]
+        kept.write_text("".join(f"{line}\n" for line in lines if line not in missing), encoding="utf-8")
 
-        with pytest.raises(ValueError, match=r"Question 'hp-1' \(In which year .* does not hold this reply of"):
+        with pytest.raises(ValueError, match=message):
             self.run(scripted, replay=kept)
 
     def test_with_a_reply_missing_ends_without_a_complaint_about_concurrent_questions(
@@ -98,18 +107,6 @@ class TestRecording:
         assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
         done = (tmp_path / "run" / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
         assert 0 < len(done) < 12
-
-    def test_with_a_search_missing_is_one_too(self, scripted: Path, tmp_path: Path):
-        kept = tmp_path / "kept.jsonl"
-        self.run(scripted, record=kept)
-        lines = kept.read_text(encoding="utf-8").splitlines()
-        kept.write_text(
-            "\n".join(line for line in lines if not json.loads(line)["key"].startswith("search")) + "\n",
-            encoding="utf-8",
-        )
-
-        with pytest.raises(ValueError, match="Question 'hp-1' .* does not hold this search of web: beta delta"):
-            self.run(scripted, replay=kept)
 
     def test_plays_a_web_that_failed_as_failed(self, tmp_path: Path):
         file = tmp_path / "scripted.yaml"

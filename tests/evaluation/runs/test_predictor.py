@@ -40,21 +40,14 @@ class TestQuestionsThatFail:
         assert (ended.metrics["n"], ended.metrics["errors"]) == (12, 1)
         assert ended.metrics["acc"] == pytest.approx(100 * 11 / 12)
 
-    def test_are_not_run_again_by_the_next_call(self, tmp_path: Path, output: Path):
+    def test_are_run_again_by_the_next_call_with_that_option_alone(self, tmp_path: Path, output: Path):
         path = pipeline(tmp_path, QUESTIONS, failures={"q1": 1})
         run(path, retries=0, output=output)
         calls = len(CALLS["questions"])
 
         assert run(path, retries=0, output=output).metrics["errors"] == 1
         assert len(CALLS["questions"]) == calls
-
-    def test_are_run_again_by_the_next_call_with_that_option(self, tmp_path: Path, output: Path):
-        path = pipeline(tmp_path, QUESTIONS, failures={"q1": 1})
-        run(path, retries=0, output=output)
-
-        ended = run(path, retries=0, output=output, retry_failed=True)
-
-        assert ended.metrics["errors"] == 0
+        assert run(path, retries=0, output=output, retry_failed=True).metrics["errors"] == 0
         assert len(lines(output)) == 12
         assert CALLS["questions"].count(QUESTIONS[0].question) == 1
 

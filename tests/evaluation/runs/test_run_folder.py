@@ -34,6 +34,14 @@ def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> Iterator
         yield process
 
 
+OTHER = Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes")
+OTHER_GOLD = "the question 'q0' has other gold answers or passages: choose another"
+
+
+def first_with(**gold: tuple[str, ...]) -> list[Question]:
+    return [replace(QUESTIONS[0], **gold), *QUESTIONS[1:]]
+
+
 class TestResuming:
     @pytest.mark.slow
     def test_a_process_that_was_killed_is_taken_up_by_the_next(
@@ -66,18 +74,14 @@ class TestResuming:
         assert len(CALLS["questions"]) == 1
         assert ended.metrics["n"] == len(lines(output)) == 12
 
-    def test_a_run_that_is_over_asks_nothing(self, boxes: Path, output: Path):
-        first = run(boxes, output=output)
-        CALLS.clear()
-
-        assert run(boxes, output=output).metrics == first.metrics
-        assert not CALLS
-
-    def test_a_call_that_asks_nothing_leaves_the_settings_of_the_run(self, boxes: Path, output: Path):
+    def test_a_run_that_is_over_asks_nothing_and_keeps_its_settings(self, boxes: Path, output: Path):
         first = run(boxes, output=output, concurrency=2)
+        CALLS.clear()
 
         ended = run(boxes, output=output, concurrency=8, deadline=5, retry_failed=True)
 
+        assert not CALLS
+        assert ended.metrics == first.metrics
         assert read(output, "config.json") == ended.config == first.config
 
     def test_the_limit_may_grow_and_the_concurrency_change(self, boxes: Path, output: Path):
@@ -86,20 +90,25 @@ class TestResuming:
         assert run(boxes, output=output, limit=6, concurrency=1).metrics["n"] == 6
         assert len(CALLS["questions"]) == 6
 
-    def test_the_limit_may_not_shrink(self, boxes: Path, output: Path):
+    @pytest.mark.parametrize(
+        ("again", "message"),
+        [
+            ({"limit": 2}, "is of the question 'q.', which is not in this run: raise the limit"),
+            ({"top_k": 3}, "other settings: top_k was null and is now 3. Choose another output folder"),
+            ({"chosen": [OTHER, *QUESTIONS[1:]]}, "the id 'q0' is of another question"),
+            ({"chosen": first_with(answers=("a thing",))}, OTHER_GOLD),
+            ({"chosen": first_with(supporting_ids=("p1",))}, OTHER_GOLD),
+        ],
+        ids=["a lower limit", "another setting", "another question of the same id", "other answers", "other passages"],
+    )
+    def test_what_is_no_continuation_is_refused_by_name_and_changes_nothing(
+        self, boxes: Path, output: Path, again: dict[str, Any], message: str
+    ):
         run(boxes, output=output, limit=4)
 
-        with pytest.raises(ValueError, match="is of the question 'q.', which is not in this run: raise the limit"):
-            run(boxes, output=output, limit=2)
-        assert read(output, "config.json")["limit"] == 4, "a call that is refused changes nothing"
-
-    def test_another_setting_is_refused_by_name(self, boxes: Path, output: Path):
-        run(boxes, output=output)
-
-        with pytest.raises(
-            ValueError, match="other settings: top_k was null and is now 3. Choose another output folder"
-        ):
-            run(boxes, output=output, top_k=3)
+        with pytest.raises(ValueError, match=message):
+            run(boxes, output=output, **{"limit": 4, **again})
+        assert len(lines(output)) == read(output, "config.json")["limit"] == 4
 
     def test_another_way_to_write_a_path_is_no_other_setting(
         self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -138,22 +147,6 @@ class TestResuming:
 
         with pytest.raises(ValueError, match="other settings: pipeline_sha256"):
             run(boxes, output=output)
-
-    def test_another_question_of_the_same_id_is_refused(self, boxes: Path, output: Path):
-        run(boxes, output=output)
-        other = [Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes"), *QUESTIONS[1:]]
-
-        with pytest.raises(ValueError, match="the id 'q0' is of another question"):
-            run(boxes, other, output=output)
-
-    @pytest.mark.parametrize("gold", [{"answers": ("a thing",)}, {"supporting_ids": ("p1",)}])
-    def test_other_gold_under_the_same_id_is_refused(self, boxes: Path, output: Path, gold: dict[str, Any]):
-        run(boxes, output=output, limit=4)
-        corrected = [QUESTIONS[0], replace(QUESTIONS[1], **gold), *QUESTIONS[2:]]
-
-        with pytest.raises(ValueError, match="the question 'q1' has other gold answers or passages: choose another"):
-            run(boxes, corrected, output=output)
-        assert len(lines(output)) == 4
 
     def test_a_broken_line_is_named(self, boxes: Path, output: Path):
         run(boxes, output=output)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prefrag.training.judge_classifier.home import home_steps, read_articles
+from tests.training.towns import write_lines
 
 ARTICLES, PASSAGES = 6, 10
 
@@ -25,15 +25,13 @@ def records(articles: int = ARTICLES, passages: int = PASSAGES) -> list[dict[str
     ]
 
 
-def write(folder: Path, lines: list[Any]) -> Path:
-    file = folder / "home.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return file
+def written(folder: Path, lines: list[Any]) -> Path:
+    return write_lines(folder / "home.jsonl", lines)
 
 
 class TestArticles:
     def test_are_the_texts_that_have_one_title(self, tmp_path: Path):
-        articles = read_articles(write(tmp_path, records()))
+        articles = read_articles(written(tmp_path, records()))
 
         assert [article.title for article in articles] == [f"House {house}" for house in range(ARTICLES)]
         assert {len(article.passages) for article in articles} == {PASSAGES}
@@ -44,29 +42,27 @@ class TestArticles:
     def test_two_questions_may_have_one_passage(self, tmp_path: Path):
         more = [*records(), {**records()[0], "question": "Is the first door painted?"}]
 
-        article = read_articles(write(tmp_path, more))[0]
+        article = read_articles(written(tmp_path, more))[0]
 
         assert (len(article.passages), len(article.questions)) == (PASSAGES, PASSAGES + 1)
         assert article.questions[0].passage == article.questions[-1].passage
 
-    def test_of_few_passages_are_left_out(self, tmp_path: Path):
+    def test_of_few_passages_are_left_out_and_that_are_too_few_are_reported(self, tmp_path: Path):
         short = [{**record, "title": "Hut"} for record in records(articles=1, passages=9)]
 
-        assert "Hut" not in {article.title for article in read_articles(write(tmp_path, [*records(), *short]))}
-
-    def test_that_are_too_few_are_reported(self, tmp_path: Path):
+        assert "Hut" not in {article.title for article in read_articles(written(tmp_path, [*records(), *short]))}
         with pytest.raises(ValueError, match="has 3 articles with questions on 10 passages and more: .* at least 4"):
-            read_articles(write(tmp_path, records(articles=3)))
+            read_articles(written(tmp_path, records(articles=3)))
 
     @pytest.mark.parametrize("line", [{"question": "Who?", "title": "House"}, ["Who?"], "Who?"])
     def test_a_line_without_what_is_needed_is_named(self, tmp_path: Path, line: Any):
         with pytest.raises(ValueError, match=r"home\.jsonl, line 61: give `question`, `title` and `text`"):
-            read_articles(write(tmp_path, [*records(), line]))
+            read_articles(written(tmp_path, [*records(), line]))
 
 
 @pytest.fixture(scope="module")
 def articles(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return read_articles(write(tmp_path_factory.mktemp("home"), records()))
+    return read_articles(written(tmp_path_factory.mktemp("home"), records()))
 
 
 @pytest.fixture(scope="module")

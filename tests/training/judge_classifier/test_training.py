@@ -23,47 +23,14 @@ from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, f
 from prefrag.training.results import Training
 from tests.components.samples import document, found, search_step, state
 from tests.training.judge_classifier.test_home import records as home_records
-from tests.training.judge_classifier.test_home import write as write_home
+from tests.training.towns import TOWNS, write_lines, write_rivers
 
 pytest.importorskip("xgboost")
 
-TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
 
-
-def town(name: str, source: str) -> dict[str, Any]:
-    return {"id": name, "title": name, "text": f"{name} is a town on the river {name[::-1].title()}.", "source": source}
-
-
-def river(name: str, source: str) -> dict[str, Any]:
-    title = name[::-1].title()
-    return {"id": f"r-{name}", "title": title, "text": f"{title} is a river of many miles.", "source": source}
-
-
-def written(
-    folder: Path, count: int = 30, sources: tuple[str, ...] = ("local", "web"), needs_river: bool = True
-) -> Dataset:
-    towns = TOWNS[:count]
-    questions = [
-        {
-            "id": f"q-{name}",
-            "question": f"How long is the river of {name}?",
-            "answers": ["many miles"],
-            "supporting_ids": [name, f"r-{name}"] if needs_river else [name],
-        }
-        for name in towns
-    ]
-    corpus = [
-        passage
-        for place, name in enumerate(towns)
-        for passage in (
-            town(name, sources[place % len(sources)]),
-            river(name, sources[(place // 2) % len(sources)]),
-        )
-    ]
-    for name, records in (("questions", questions), ("corpus", corpus)):
-        text = "".join(json.dumps(record) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+def written(folder: Path, count: int = 30, sources: tuple[str, ...] = ("local", "web")) -> Dataset:
+    places = [(sources[place % len(sources)], sources[place // 2 % len(sources)]) for place in range(count)]
+    return write_rivers(folder, places)
 
 
 class TestSteps:
@@ -203,7 +170,7 @@ def test_an_interrupted_training_goes_on_where_it_stopped(
 @pytest.mark.slow
 def test_files_of_ones_own_are_learnt_from_and_measured(dataset: Dataset, tmp_path: Path):
     lines: list[str] = []
-    home = write_home(tmp_path, home_records())
+    home = write_lines(tmp_path / "home.jsonl", home_records())
 
     trained = train_judge([dataset], tmp_path / "trees.json", home=home, on_progress=lines.append)
 
@@ -214,12 +181,11 @@ def test_files_of_ones_own_are_learnt_from_and_measured(dataset: Dataset, tmp_pa
 
 @pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    first, second = (written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None)
+    first, second = (written(tmp_path / name) for name in ("first", "second"))
     # Other ids, so that others are held back there.
     records = [json.loads(line) for line in second.questions.read_text().splitlines()]
     ids = [record["id"] for record in records]
-    lines = [json.dumps({**record, "id": key}) + "\n" for record, key in zip(records, reversed(ids), strict=True)]
-    second.questions.write_text("".join(lines))
+    write_lines(second.questions, ({**record, "id": key} for record, key in zip(records, reversed(ids), strict=True)))
     taught: list[set[str]] = []
     measured: set[str] = set()
     original = prefrag.training.judge_classifier.training.fit
@@ -272,13 +238,6 @@ def test_a_corpus_without_sources_is_divided(tmp_path: Path):
     assert train_judge([dataset], tmp_path / "trees.json").examples > 30
 
 
-def test_too_few_questions_are_reported_and_nothing_is_written(tmp_path: Path):
-    with pytest.raises(ValueError, match="needs at least 25"):
-        train_judge([written(tmp_path, count=20)], tmp_path / "trees.json")
-
-    assert not list(tmp_path.glob("*.json"))
-
-
 def test_steps_with_one_verdict_teach_nothing():
     passages = [document("alpha", content="The river of Alpha."), document("beta", content="The river of Alpha.")]
     question = Question("q", "How long is the river of Alpha?", ("9 miles",), supporting_ids=("alpha", "beta"))
@@ -287,11 +246,6 @@ def test_steps_with_one_verdict_teach_nothing():
 
     with pytest.raises(ValueError, match="In all 1 steps a perfect judge keeps: there is nothing to learn"):
         fit([TrainingStep("towns", step, measures=True) for step in kept], seed=7)
-
-
-def test_a_missing_folder_is_reported_before_the_work(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
 
 
 def test_the_command_reports_the_results(

@@ -12,37 +12,15 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_dpo.candidates import GRID
+from tests.training.towns import write_rivers
 
-TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
 Reply = Callable[[str, dict[str, Any]], str]
 
 
 def write_dataset(folder: Path, count: int = 8) -> Dataset:
     """Write questions of which each needs a town and its river; two in three rivers are in the web alone."""
-    towns = TOWNS[:count]
-    questions = [
-        {
-            "id": f"q-{name}",
-            "question": f"How long is the river of {name}?",
-            "answers": ["many miles"],
-            "supporting_ids": [name, f"r-{name}"],
-        }
-        for name in towns
-    ]
-    corpus = []
-    for place, name in enumerate(towns):
-        river = name[::-1].title()
-        source = "local" if place % 3 else "web"
-        corpus += [
-            {"id": name, "title": name, "text": f"{name} is a town on the river {river}.", "source": "local"},
-            {"id": f"r-{name}", "title": river, "text": f"{river} is a river of many miles.", "source": source},
-        ]
-    corpus.append({"id": "w", "title": "Hill", "text": "A hill in the web.", "source": "web"})
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, records in (("questions", questions), ("corpus", corpus)):
-        lines = "".join(json.dumps(record) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+    sources = [("local", "local" if place % 3 else "web") for place in range(count)]
+    return write_rivers(folder, sources, {"id": "w", "title": "Hill", "text": "A hill in the web.", "source": "web"})
 
 
 def reply(status: bool, analysis: str = "Compared.") -> str:

@@ -23,6 +23,11 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch: make test-t
 for package in ("trl", "peft", "datasets", "gguf"):
     pytest.importorskip(package, reason=f"training needs {package}: make test-train")
 
+from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer  # noqa: E402
+from prefrag.training.judge_dpo.fit import FitSettings, check_lengths, fit  # noqa: E402
+from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter  # noqa: E402
+from prefrag.training.judge_dpo.measure import tokenize_prompt  # noqa: E402
+
 # Threads that wait for each other cost more than so small a model.
 torch.set_num_threads(1)
 
@@ -54,8 +59,6 @@ def data(folder: Path, tiny: str) -> Path:
 
 @pytest.fixture(scope="module")
 def lora(folder: Path, tiny: str, data: Path) -> Path:
-    from prefrag.training.judge_dpo.fit import FitSettings, fit
-
     # Steps so large that what they do to the model is seen in its replies.
     settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=3, reply_tokens=8)
     fit(data, folder / "lora", replace(settings, save_steps=2, log_steps=1))
@@ -106,8 +109,6 @@ class TestLora:
     def test_what_llama_cpp_serves_is_what_was_trained(self, tiny: str, lora: Path):
         from peft import PeftModel
 
-        from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
-
         prompt, tokenizer = "Is anything new?", load_tokenizer(tiny)
         ids = tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}], add_generation_prompt=True, return_tensors="pt", return_dict=False
@@ -134,8 +135,6 @@ class TestLora:
         assert verdict.judged_by == "model"
 
     def test_started_again_it_goes_on_from_its_checkpoint(self, tiny: str, data: Path, lora: Path):
-        from prefrag.training.judge_dpo.fit import FitSettings, fit
-
         lines: list[str] = []
         settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=4, reply_tokens=8)
 
@@ -148,9 +147,6 @@ class TestLora:
 
 class TestAllWeights:
     def test_moves_the_weights_and_leaves_the_reference_alone(self, folder: Path, tiny: str):
-        from prefrag.training.judge_dpo.base_model import load_model
-        from prefrag.training.judge_dpo.fit import FitSettings, fit
-
         facts = fit(
             write_pairs(folder / "full"), folder / "full-out", FitSettings(tiny, batch=1, max_steps=3, log_steps=1)
         )
@@ -168,15 +164,11 @@ class TestAllWeights:
         assert all(b.dtype == torch.float32 for _, b in pairs)
 
     def test_bfloat16_weights_are_refused_at_the_papers_rate(self, folder: Path, tiny: str):
-        from prefrag.training.judge_dpo.fit import FitSettings, fit
-
         with pytest.raises(ValueError, match="would move .*% of the weights, because they are bfloat16"):
             fit(write_pairs(folder / "coarse"), folder / "coarse-out", FitSettings(tiny, batch=1, weights="bfloat16"))
 
 
 def test_a_pair_that_is_too_long_is_an_error_and_none_is_dropped(folder: Path, tiny: str):
-    from prefrag.training.judge_dpo.fit import FitSettings, fit
-
     long = write_pairs(folder / "long", words=300)
 
     with pytest.raises(ValueError, match=r"8 of 8 replies with their prompts are longer than 200 tokens"):
@@ -185,10 +177,6 @@ def test_a_pair_that_is_too_long_is_an_error_and_none_is_dropped(folder: Path, t
 
 def test_the_trainer_keeps_every_pair_with_the_prompt_that_llama_cpp_serves(tiny: str, data: Path):
     from transformers import PretrainedConfig
-
-    from prefrag.training.judge_dpo.base_model import load_tokenizer
-    from prefrag.training.judge_dpo.fit import check_lengths
-    from prefrag.training.judge_dpo.measure import tokenize_prompt
 
     rows, tokenizer = read_lines(data / PAIRS), load_tokenizer(tiny)
 
@@ -238,8 +226,6 @@ def test_accelerate_reads_the_settings_of_one_and_of_eight_gpus(file: str, devic
 
 
 def test_a_batch_that_the_devices_cannot_divide_is_refused(folder: Path, tiny: str, monkeypatch: pytest.MonkeyPatch):
-    from prefrag.training.judge_dpo.fit import FitSettings, fit
-
     monkeypatch.setenv("WORLD_SIZE", "3")
 
     with pytest.raises(ValueError, match="A batch of 8 cannot be divided into 3 devices"):
@@ -248,8 +234,6 @@ def test_a_batch_that_the_devices_cannot_divide_is_refused(folder: Path, tiny: s
 
 def test_an_adapter_of_an_unknown_kind_of_model_is_left_to_llama_cpp(folder: Path):
     from transformers import PretrainedConfig
-
-    from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
 
     with pytest.raises(UnknownArchitecture, match="convert_lora_to_gguf.py"):
         write_gguf_adapter(folder, PretrainedConfig(model_type="glm4"), folder / "x.gguf")

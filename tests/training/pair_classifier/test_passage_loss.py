@@ -6,17 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from haystack import Document
 
 from prefrag.training.pair_classifier.passage_loss import SMOOTHNESS, PassageLoss
 from prefrag.training.pair_classifier.pool import Pool
-
-
-def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:
-    """A question whose pairs are written as ``ab ac``."""
-    documents = {key: Document(id=key, content=key) for key in pairs.replace(" ", "")}
-    made = tuple((documents[first], documents[second]) for first, second in pairs.split())
-    return Pool(dataset, "Which?", frozenset(gold), (), made, np.zeros((len(made), 1)))
+from tests.training.pair_classifier.letters import pool
 
 
 def gradient(pools: list[Pool], margins: list[float]) -> list[float]:
@@ -44,23 +37,14 @@ def test_the_gradient_is_the_slope_of_the_cross_entropy_of_passages():
     assert gradient(pools, list(margins)) == pytest.approx(slope, abs=1e-5)
 
 
-def test_a_gold_passage_needs_one_good_pair_and_not_all():
+def test_a_gold_passage_needs_one_good_pair_and_another_lowers_its_best():
     good, needless = gradient([pool("ab cd ac bd", gold="abcd")], [5.0, 5.0, -3.0, -3.0])[1:3]
-
     assert abs(good) < 0.05
     assert needless == 0
-
-
-def test_a_passage_that_is_not_needed_lowers_its_best_pair():
     best, worse = gradient([pool("ab ac", gold="")], [2.0, -2.0])
-
     assert best > worse > 0
-
-
-def test_a_gold_passage_without_a_partner_teaches():
     [alone] = gradient([pool("ab", gold="a")], [-3.0])
-
-    assert alone < 0
+    assert alone < 0, "a gold passage without a partner teaches"
 
 
 def test_of_many_gold_passages_each_counts_less():

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from prefrag.cli.main import train
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.training.dataset import Dataset
+from tests.training.towns import write_dataset
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `train`)")
 pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
@@ -35,7 +36,6 @@ QUESTIONS = 40
 def dataset(folder: Path, words: int) -> Dataset:
     """Questions with two gold passages each, between passages that share their words."""
     draw = random.Random(3)
-    folder.mkdir()
     questions, passages = [], []
     for number in range(QUESTIONS):
         name = f"{WORDS[number]}{WORDS[number + 1]}"
@@ -44,9 +44,7 @@ def dataset(folder: Path, words: int) -> Dataset:
             passages.append({"id": f"{name}-{part}", "title": f"{name} {part}", "text": text})
         gold = [f"{name}-one", f"{name}-two"]
         questions.append({"id": name, "question": f"What of {name}?", "answers": ["x"], "supporting_ids": gold})
-    for name, records in (("questions", questions), ("corpus", passages)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
-    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+    return write_dataset(folder, questions, passages)
 
 
 @pytest.fixture(scope="module")

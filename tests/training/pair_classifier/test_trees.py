@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,41 +28,30 @@ from prefrag.training.pair_classifier import Pool, Recall, fit, pools, recall, s
 from prefrag.training.pair_classifier.pool import linked_retrieval
 from prefrag.training.pair_classifier.trees import DRAWN, label_pairs
 from prefrag.training.results import Training
+from tests.training.pair_classifier.letters import pool
+from tests.training.towns import TOWNS, ask_for_river, river, write_dataset
 
 pytest.importorskip("xgboost")
 
-TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
 NOISE = ("mill", "bridge", "harvest", "winter", "market", "chapel", "meadow", "orchard")
 
 
-def river(town: str) -> str:
-    return town[::-1].title()
-
-
-def written(folder: Path, count: int = 30, gold: int = 2, corpus: bool = True) -> Dataset:
+def written(folder: Path, count: int = 30, gold: int = 2) -> Dataset:
     """Questions on the river of a town, which a passage on the town names, between passages that name the town."""
     draw = random.Random(1)
     questions, passages = [], []
     for town in TOWNS[:count]:
+        text = f"{town} lies on the river {river(town)}, with a {draw.choice(NOISE)}."
         passages += [
-            {
-                "id": town,
-                "title": town,
-                "text": f"{town} lies on the river {river(town)}, with a {draw.choice(NOISE)}.",
-            },
+            {"id": town, "title": town, "text": text},
             {"id": f"r-{town}", "title": river(town), "text": f"Of {draw.choice(NOISE)} and many miles."},
             *(
                 {"id": f"n-{town}-{n}", "title": f"The {word} {n}", "text": f"A long {word} by a river, near {town}."}
                 for n, word in enumerate(draw.sample(NOISE, 4))
             ),
         ]
-        text = f"How long is the river of {town}?"
-        supporting = [town, f"r-{town}", f"n-{town}-1"][:gold]
-        questions.append({"id": f"q-{town}", "question": text, "answers": ["long"], "supporting_ids": supporting})
-    for name, records in (("questions", questions), ("corpus", passages)):
-        text = "".join(json.dumps(record) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+        questions.append(ask_for_river(town, *[town, f"r-{town}", f"n-{town}-1"][:gold]))
+    return write_dataset(folder, questions, passages)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +66,7 @@ def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Train
 
 @pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    datasets = [written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None]
+    datasets = [written(tmp_path / name) for name in ("first", "second")]
     original, taught = prefrag.training.pair_classifier.trees.fit, list[set[str]]()
 
     def fit(gathered: Sequence[Pool], seed: int, label: Any) -> Any:
@@ -187,16 +175,6 @@ def test_a_corpus_of_gold_passages_alone_teaches_nothing(gathered: list[Pool]):
         fit(only_gold, seed=1)
 
 
-def test_too_few_questions_are_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="24 questions .* at least 25"):
-        train_pairs([written(tmp_path, count=24)], tmp_path / "trees.json")
-
-
-def test_a_missing_folder_is_reported_before_the_work(dataset: Dataset, tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        train_pairs([dataset], tmp_path / "gone" / "trees.json")
-
-
 def test_the_command_reports_the_results(dataset: Dataset, trained: Training[Recall], monkeypatch: pytest.MonkeyPatch):
     calls: list[Any] = []
     monkeypatch.setattr(
@@ -242,28 +220,17 @@ def test_a_gold_passage_that_the_index_lacks_is_named(
         train_pairs([Dataset.parse(f"{dataset.questions}:few")], tmp_path / "trees.json")
 
 
-def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:
-    """A question whose pairs are written as ``ab ac``."""
-    documents = {key: Document(id=key, content=key) for key in pairs.replace(" ", "")}
-    made = tuple((documents[first], documents[second]) for first, second in pairs.split())
-    return Pool(dataset, "Which?", frozenset(gold), (), made, np.zeros((len(made), 1)))
-
-
 def test_a_pair_is_positive_when_both_documents_are_needed():
     labels, _ = label_pairs([pool("ab ba ac cd", gold="ab")])
 
     assert list(labels) == [1, 1, 0, 0]
 
 
-def test_positive_and_negative_pairs_weigh_the_same_and_so_do_both_kinds_of_negatives():
+def test_both_labels_both_kinds_of_negatives_and_all_datasets_weigh_the_same():
     _, weights = label_pairs([pool("ab ac ad bc cd de", gold="ab")])
-
     assert weights[0] == pytest.approx(weights[1:].sum())
     assert weights[1:4].sum() == pytest.approx(weights[4:].sum())
     assert weights.sum() == pytest.approx(DRAWN)
 
-
-def test_a_dataset_of_few_questions_weighs_as_much_as_one_of_many():
     _, weights = label_pairs([pool("ab ac cd", "ab", "few"), *(pool("ab ac cd ce", "ab", "many") for _ in range(9))])
-
-    assert weights[:3].sum() == pytest.approx(weights[3:].sum())
+    assert weights[:3].sum() == pytest.approx(weights[3:].sum()), "few questions weigh as much as many"

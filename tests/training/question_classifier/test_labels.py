@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experim
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.training.dataset import Dataset
-from prefrag.training.question_classifier.labels import choose_label, label_dataset, read_reading
+from prefrag.training.question_classifier.labels import LabelledQuestion, choose_label, label_dataset, read_reading
 from tests.evaluation.answering import AnsweringChatGenerator
 from tests.fakes import CALLS
 from tests.pipelines.scripted import write_yaml
+from tests.training.towns import river, write_dataset, write_lines
 
 # With one passage a retrieval the simulated reader sees how often it has to search.
 ONE_PASSAGE = Experiment(llm=SIMULATED, top_k=1)
@@ -27,28 +27,13 @@ def written(
     folder: Path, *, hops: int = 2, towns: list[str] = TOWNS, start: str = "How long is the river of"
 ) -> Dataset:
     """Questions over towns and, with two hops, the rivers that only their passages name."""
-    folder.mkdir(exist_ok=True)
-    questions = [
-        {
-            "id": name,
-            "question": f"{start} {name}?",
-            "answers": [f"{name} miles"],
-            "supporting_ids": [name, f"r-{name}"][:hops],
-        }
-        for name in towns
-    ]
-    corpus = [
-        passage
-        for name in towns
-        for passage in (
-            {"id": name, "title": name, "text": f"{name} is a town on the {name[::-1].title()}."},
-            {"id": f"r-{name}", "title": name[::-1].title(), "text": f"{name[::-1].title()} is long and wide."},
-        )
-    ]
-    for file, records in (("questions", questions), ("corpus", corpus)):
-        text = "".join(json.dumps(record) + "\n" for record in records)
-        (folder / f"{file}.jsonl").write_text(text, encoding="utf-8")
-    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+    questions, corpus = [], []
+    for name in towns:
+        asked = {"question": f"{start} {name}?", "answers": [f"{name} miles"]}
+        questions.append({"id": name, **asked, "supporting_ids": [name, f"r-{name}"][:hops]})
+        corpus.append({"id": name, "title": name, "text": f"{name} is a town on the {river(name)}."})
+        corpus.append({"id": f"r-{name}", "title": river(name), "text": f"{river(name)} is long and wide."})
+    return write_dataset(folder, questions, corpus)
 
 
 @pytest.mark.parametrize(
@@ -107,36 +92,29 @@ def test_a_model_gives_its_own_labels_what_it_knows_by_heart_among_them(tmp_path
     ]
 
 
-def test_an_answer_that_only_contains_the_right_one_is_not_right(tmp_path: Path):
-    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", [], "many Belba miles")}
+def label_by_heart(folder: Path, known: list[str], *others: Any) -> list[LabelledQuestion]:
+    """Label with a model that is asked without retrieval."""
+    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(folder, "no_retrieval", known, *others)}
+    return label_dataset(written(folder / "towns"), "multi_step", Experiment(), folder / "runs", strategies)
 
-    (first, *_) = label_dataset(written(tmp_path / "t"), "multi_step", Experiment(), tmp_path / "runs", strategies)
+
+def test_an_answer_that_only_contains_the_right_one_is_not_right(tmp_path: Path):
+    (first, *_) = label_by_heart(tmp_path, [], "many Belba miles")
 
     assert (first.label, first.silver) == ("multi_step", False)
 
 
 def test_questions_that_were_answered_are_not_answered_again(tmp_path: Path):
-    dataset = written(tmp_path / "towns")
-    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", TOWNS)}
-
-    first = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
-    again = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
-
-    assert again == first
+    assert label_by_heart(tmp_path, TOWNS) == label_by_heart(tmp_path, TOWNS)
     assert len(CALLS["questions"]) == 3
 
 
 def test_questions_that_failed_stop_the_training_and_are_answered_by_the_next_call(tmp_path: Path):
-    dataset = written(tmp_path / "towns")
-    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", TOWNS, failures=2)}
+    message = r"3 questions of towns/questions failed with no_retrieval.*the server is down"
+    with pytest.raises(ValueError, match=message):
+        label_by_heart(tmp_path, TOWNS, "", 2)
 
-    with pytest.raises(
-        ValueError, match=r"3 questions of towns/questions failed with no_retrieval.*the server is down"
-    ):
-        label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
-    labelled = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
-
-    assert {one.label for one in labelled} == {"no_retrieval"}
+    assert {one.label for one in label_by_heart(tmp_path, TOWNS, "", 2)} == {"no_retrieval"}
 
 
 def test_a_dataset_without_a_corpus_is_refused(tmp_path: Path):
@@ -147,21 +125,18 @@ def test_a_dataset_without_a_corpus_is_refused(tmp_path: Path):
 
 
 class TestReading:
-    def write(self, folder: Path, lines: list[Any]) -> Path:
-        file = folder / "reading.jsonl"
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        return file
-
     def test_is_of_one_step_and_each_question_counts_once(self, tmp_path: Path):
         lines = [{"question": f"What is thing {number % 8}?", "text": "..."} for number in range(16)]
 
-        labelled = read_reading(self.write(tmp_path, lines), seed=7)
+        labelled = read_reading(write_lines(tmp_path / "reading.jsonl", lines), seed=7)
 
         assert len(labelled) == 8
         assert {(one.label, one.silver) for one in labelled} == {("single_step", False)}
 
     def test_of_many_questions_some_are_drawn_by_the_seed(self, tmp_path: Path):
-        file = self.write(tmp_path, [{"question": f"What is thing {number}?"} for number in range(50)])
+        file = write_lines(
+            tmp_path / "reading.jsonl", [{"question": f"What is thing {number}?"} for number in range(50)]
+        )
 
         assert len(read_reading(file, seed=7, most=10)) == 10
         assert read_reading(file, seed=7, most=10) == read_reading(file, seed=7, most=10)
@@ -170,4 +145,4 @@ class TestReading:
     @pytest.mark.parametrize("line", [{"text": "..."}, ["Who?"]])
     def test_a_line_without_a_question_is_named(self, tmp_path: Path, line: Any):
         with pytest.raises(ValueError, match=r"reading\.jsonl, line 2: give a JSON object with a `question`"):
-            read_reading(self.write(tmp_path, [{"question": "Who?"}, line]), seed=7)
+            read_reading(write_lines(tmp_path / "reading.jsonl", [{"question": "Who?"}, line]), seed=7)

@@ -14,13 +14,9 @@ pytest.importorskip("transformers", reason="training needs transformers (the ext
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.training.dataset import Dataset
 from prefrag.training.reader.training import train_reader
+from tests.training.towns import write_lines
 
 TOWNS = ("Oskerry", "Pellhaven", "Tolmouth", "Saltreach", "Lindgate")
-
-
-def write(file: Path, records: list[dict]) -> Path:
-    file.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return file
 
 
 @pytest.fixture
@@ -53,13 +49,14 @@ def dataset(tmp_path: Path) -> Dataset:
         questions.append(asked)
     (tmp_path / "books").mkdir()
     return Dataset(
-        write(tmp_path / "books" / "train.jsonl", questions), write(tmp_path / "books" / "corpus.jsonl", passages)
+        write_lines(tmp_path / "books" / "train.jsonl", questions),
+        write_lines(tmp_path / "books" / "corpus.jsonl", passages),
     )
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Path:
-    return write(
+    return write_lines(
         tmp_path / "reading.jsonl",
         [
             {
