@@ -27,7 +27,7 @@ serve: $(VENV)/.core  ## serve on http://127.0.0.1:1416: your documents, or the 
 install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
 	@for extra in $(EXTRAS); do $(BIN)/$(PIP_INSTALL) -e ".[$$extra]" || exit 1; done
 
-test: $(VENV)/.dev  ## run the quick tests, a few minutes
+test: $(VENV)/.dev  ## run the quick tests, under two minutes
 	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
 # A file goes to one worker, so what its tests share is made once: a server, an environment with the wheel.
