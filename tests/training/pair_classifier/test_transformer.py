@@ -176,7 +176,7 @@ def test_short_pairs_get_full_attention_and_a_line_says_so(base: Path, tmp_path:
 def test_the_command_trains_a_transformer(base: Path, tmp_path: Path):
     data = dataset(tmp_path / "data", words=20)
     arguments = ["pairs", "--engine", "transformer", "--dataset", f"{data.questions}:{data.corpus}"]
-    arguments += ["--output", str(tmp_path / "pairs"), "--base", str(base), "--most", "8", "--epochs", "1"]
+    arguments += ["--output", str(tmp_path / "pairs"), "--base", str(base), "--set", "most=8", "--set", "epochs=1"]
 
     called = CliRunner().invoke(train, arguments, terminal_width=200)
 
