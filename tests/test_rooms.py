@@ -53,9 +53,9 @@ BUDGET = {
     "evaluation": 8_180,
     "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 3_762,
+    "server": 3_895,
     "training": 5_270,
-    "tests": 49_742,
+    "tests": 49_848,
 }
 
 
