@@ -38,10 +38,9 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# A probe has no key. It learns whether the service works.
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
 _PROBES = re.compile(r"/(ready|live)")
-# Nor has a browser that opens the page, whose files hold no data.
-_PAGE = re.compile(r"/(|page/[\w-]+\.\w+)")
+PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,12 @@ class Keyring:
     @property
     def has_keys(self) -> bool:
         """Whether there is a key that works."""
-        return bool(self._of_environment) or any(not key.has_expired for key in self._of_file)
+        return self._count_keys() > 0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one key works, so that one may be kept from taking what the others need."""
+        return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
         """Find out what a key allows; a file that has changed is read first."""
@@ -200,6 +204,9 @@ class Keyring:
         # Compare every hash as a whole, so that the time does not reveal a partial match.
         found = [access for kept, access in known if hmac.compare_digest(given, kept)]
         return found[0] if found else None
+
+    def _count_keys(self) -> int:
+        return len(self._of_environment) + sum(not key.has_expired for key in self._of_file)
 
     def _read_again(self) -> None:
         try:
@@ -259,7 +266,7 @@ class ApiKeys:
                 return
             message = "This address has been used, or is of an earlier start: open the one that the terminal shows now."
             await refuse(scope, receive, send, 403, message)
-        elif _PAGE.fullmatch(path):
+        elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
         elif access is None and self.keyring.is_required:
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
