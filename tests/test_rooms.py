@@ -50,12 +50,12 @@ ROOMS = (
 BUDGET = {
     "cli": 2_170,
     "components": 17_700,
-    "evaluation": 8_180,
+    "evaluation": 8_310,
     "indexing": 2_990,
     "pipelines": 1_340,
     "server": 3_760,
     "training": 5_270,
-    "tests": 49_720,
+    "tests": 49_811,
 }
 
 
