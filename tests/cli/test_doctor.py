@@ -263,6 +263,17 @@ class TestServing:
         assert found["audit log"][0]["status"] == status
         assert str(tmp_path) in found["audit log"][0]["text"]
 
+    @pytest.mark.skipif(os.name != "posix", reason="files of this system have no modes")
+    def test_an_audit_log_that_others_may_read_is_noted(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        (tmp_path / "audit.jsonl").touch(0o644)
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "audit.jsonl"))
+
+        finding = examined()[1]["audit log"][0]
+
+        assert (finding["status"], "chmod 600" in finding["text"]) == ("note", True)
+
 
 class TestElasticsearch:
     def test_one_that_is_down_is_a_problem_of_its_pipeline(self, monkeypatch: pytest.MonkeyPatch):
