@@ -51,11 +51,11 @@ BUDGET = {
     "cli": 2_170,
     "components": 17_700,
     "evaluation": 8_180,
-    "indexing": 2_990,
+    "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 3_760,
+    "server": 3_763,
     "training": 5_270,
-    "tests": 49_720,
+    "tests": 49_773,
 }
 
 

@@ -176,14 +176,6 @@ class TestTheFile:
         assert check_audit_log() == ""
         assert len({line["run"] for line in lines(log)}) == len(lines(log)) == 2
 
-    @pytest.mark.skipif(os.name != "posix", reason="files of this system have no modes")
-    @pytest.mark.parametrize("mode", [0o644, 0o660, 0o601])
-    def test_is_named_at_the_start_where_others_may_use_it(self, log: Path, mode: int):
-        log.touch()
-        log.chmod(mode)
-
-        assert "open to others" in check_audit_log()
-
     def test_may_be_moved_away_at_any_time(self, log: Path):
         pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
         log.rename(log.with_suffix(".1"))
@@ -239,8 +231,6 @@ class TestALogThatCannotBeWritten:
 def test_a_pipe_that_nobody_reads_keeps_every_query_here(log: Path):
     os.mkfifo(log, 0o600)
 
-    with pytest.raises(PrefragError, match="cannot be written"):
-        check_audit_log()
     with pytest.raises(RunFailed, match="nothing is sent"):
         pipelines.ask(QUESTION, scripted(search("delta"), answer()))
 

@@ -56,7 +56,8 @@ def test_a_line_names_no_key_where_there_is_none(served: Callable[..., TestClien
 @pytest.mark.skipif(os.name != "posix", reason="files of this system have no modes")
 def test_a_server_says_at_its_start_that_others_may_read_the_log(log: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("prefrag.server.app.log", logged := Mock())
-    log.touch(0o644)
+    log.touch()
+    log.chmod(0o644)
 
     create_app()
 
