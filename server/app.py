@@ -54,6 +54,7 @@ from prefrag.server.served_pipelines import (
     leaves_out,
     prepare_pipeline,
 )
+from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
 
 _LAST_SECONDS = 5.0
@@ -87,9 +88,10 @@ def create_app() -> FastAPI:
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keyring=keyring),
+        Middleware(RequestRate),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
-        Middleware(RunLimit),
+        Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
         Middleware(JsonBodies),
     ]

@@ -53,9 +53,9 @@ BUDGET = {
     "evaluation": 8_180,
     "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 3_763,
+    "server": 3_896,
     "training": 5_270,
-    "tests": 49_773,
+    "tests": 49_887,
 }
 
 
