@@ -52,6 +52,7 @@ Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
 Count = Annotated[int, Field(ge=1), "a whole number from 1 on"]
 CountOrNone = Annotated[int, Field(ge=0), "a whole number from 0 on"]
+Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
 Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
@@ -184,6 +185,15 @@ class _Service(BaseSettings):
     max_runs: Count = _setting(64, "how many questions one process answers at once")
     max_waiting: CountOrNone = _setting(
         256, "how many may wait for their turn; any more are answered with 503 and `Retry-After`"
+    )
+    share: Percent = _setting(
+        50,
+        "how much of these, and of the places for uploads, one key may take while another works: with 50 as much as it "
+        "leaves free; 100 lets it take all",
+    )
+    # One process answers some 1,500 questions a minute.
+    requests_a_minute: CountOrNone = _setting(
+        3000, "the most requests of one key in a minute, by one process; 0 is no limit"
     )
     drain_seconds: CountOrNone = _setting(
         25,

@@ -54,6 +54,7 @@ from prefrag.server.served_pipelines import (
     leaves_out,
     prepare_pipeline,
 )
+from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
 
 _LAST_SECONDS = 5.0
@@ -63,7 +64,6 @@ def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, open_deploy = Keyring(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
-    check_audit_log()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
@@ -71,6 +71,8 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
+    if open_to_others := check_audit_log():
+        log.warning(open_to_others)
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
@@ -86,9 +88,10 @@ def create_app() -> FastAPI:
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keyring=keyring),
+        Middleware(RequestRate),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
-        Middleware(RunLimit),
+        Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
         Middleware(JsonBodies),
     ]

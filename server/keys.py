@@ -41,7 +41,7 @@ _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
 # A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
-_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
+PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,12 @@ class Keyring:
     @property
     def has_keys(self) -> bool:
         """Whether there is a key that works."""
-        return bool(self._of_environment) or any(not key.has_expired for key in self._of_file)
+        return self._count_keys() > 0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one key works, so that one may be kept from taking what the others need."""
+        return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
         """Find out what a key allows; a file that has changed is read first."""
@@ -196,6 +201,9 @@ class Keyring:
         # Compare every hash as a whole, so that the time does not reveal a partial match.
         found = [access for kept, access in known if hmac.compare_digest(given, kept)]
         return found[0] if found else None
+
+    def _count_keys(self) -> int:
+        return len(self._of_environment) + sum(not key.has_expired for key in self._of_file)
 
     def _read_again(self) -> None:
         try:
@@ -233,7 +241,7 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
+        if scope["type"] == "lifespan" or PUBLIC_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         access = self.keyring.find(_read_token(scope))

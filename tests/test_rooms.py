@@ -51,11 +51,11 @@ BUDGET = {
     "cli": 2_170,
     "components": 17_700,
     "evaluation": 8_310,
-    "indexing": 2_990,
+    "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 3_760,
+    "server": 3_896,
     "training": 5_270,
-    "tests": 49_811,
+    "tests": 49_978,
 }
 
 
