@@ -133,11 +133,12 @@ def _check_settings(name: str) -> Iterator[Finding]:
             yield Finding("settings", "note", text, "Export them for ask and the other commands.")
     if log := audit_log():
         try:
-            check_audit_log()
+            open_to_others = check_audit_log()
         except AuditLogFailed as error:
             yield Finding("audit log", "note", str(error))
         else:
-            yield Finding("audit log", "ok", f"What leaves this machine is written to {log}")
+            written = f"What leaves this machine is written to {log}"
+            yield Finding("audit log", "note" if open_to_others else "ok", open_to_others or written)
 
 
 def _embedded(stores: list[Any]) -> list[Any]:

@@ -61,7 +61,6 @@ def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
-    check_audit_log()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
@@ -69,6 +68,8 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
+    if open_to_others := check_audit_log():
+        log.warning(open_to_others)
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()

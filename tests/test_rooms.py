@@ -50,12 +50,12 @@ ROOMS = (
 BUDGET = {
     "cli": 2_180,
     "components": 17_700,
-    "evaluation": 8_180,
+    "evaluation": 8_310,
     "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 4_078,
+    "server": 4_079,
     "training": 5_270,
-    "tests": 50_027,
+    "tests": 50_157,
 }
 
 
