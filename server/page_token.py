@@ -24,7 +24,7 @@ from starlette.types import Scope
 from prefrag.server.security import is_loopback
 
 # From `serve` to its workers; not a setting.
-_VARIABLE = "_PREFRAG_PAGE_TOKEN"
+_VARIABLE = "_SERVE_PAGE_TOKEN"
 _FIRST = "first"
 
 

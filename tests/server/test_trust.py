@@ -132,10 +132,10 @@ class TestToken:
         assert exchange(client, second).startswith(value)
 
     def test_is_shared_by_all_workers_and_counts_no_more_once_its_folder_is_cleared(self, terminal: Callable[[], str]):
-        offered = os.environ["_PREFRAG_PAGE_TOKEN"]
+        offered = os.environ["_SERVE_PAGE_TOKEN"]
         first = PageToken()
-        assert "_PREFRAG_PAGE_TOKEN" not in os.environ
-        os.environ["_PREFRAG_PAGE_TOKEN"] = offered
+        assert "_SERVE_PAGE_TOKEN" not in os.environ
+        os.environ["_SERVE_PAGE_TOKEN"] = offered
         second, scope = PageToken(), {"type": "http", "headers": []}
 
         assert [first.show(), second.show()] == [True, False]
