@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence, Set
@@ -22,10 +21,11 @@ from starlette.requests import ClientDisconnect
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
+from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
 from prefrag.indexing.file_conversion import fingerprint
 from prefrag.indexing.index_list import change_collection, make_incoming, remove_index, uploads_folder
 from prefrag.indexing.report import IndexReport
@@ -39,7 +39,6 @@ MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 # The file in the folder of an index that an upload has made. It goes when the index goes.
 _MARK = "prefrag-uploaded"
 _ORIGINS = {"file": "file_path", "corpus": "corpus"}
@@ -60,7 +59,7 @@ def read_name(sent: bytes) -> str:
     name = " ".join(name.split()).rstrip(". ")
     if not name or name.startswith("."):
         raise ValueError("it has no name, or a hidden one: rename it")
-    if len(name.encode()) > _NAME_BYTES or _RESERVED.fullmatch(name):
+    if len(name.encode()) > _NAME_BYTES or is_windows_name(name):
         raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
     return name
 
@@ -149,6 +148,8 @@ class _Form:
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
+            if Path(name).suffix.lower() not in SUFFIXES:
+                raise ValueError(OTHER_KIND)
             # Exclusive: the first one of a name is taken.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:

@@ -244,7 +244,7 @@ class TestLeaveToWrite:
         assert client.upload("other", notes_txt="x").status_code == 404
         assert client.delete("/collections/fresh").status_code == 404
 
-    @pytest.mark.parametrize("name", ["default-web", "demo", "a b", "..", "%2e%2e", "x" * 65])
+    @pytest.mark.parametrize("name", ["default-web", "demo", "a b", "..", "%2e%2e", "x" * 65, "CON", "aux.x"])
     def test_reaches_no_name_that_is_none_of_a_collection(self, client: Client, name: str):
         assert client.upload(name, tower_md=TOWER).status_code in (404, 405)
         assert not (data_directory() / "uploads").exists() or os.listdir(data_directory() / "uploads") == []

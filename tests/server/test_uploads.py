@@ -108,6 +108,14 @@ class TestForm:
             assert asyncio.run(receive_files(upload(parts), Path(folder))) == []
             assert (Path(folder) / "a.txt").read_bytes() == content
 
+    async def test_keeps_no_byte_of_a_file_whose_ending_is_not_read(self, tmp_path: Path):
+        sent = PART % b"setup.exe" + b"MZ" * 500 + b"\r\n" + PART % b"a.txt" + b"Text." + END
+
+        [(name, reason)] = await receive_files(upload([sent]), tmp_path)
+
+        assert (name, "none of the kinds of file that are read" in reason) == ("setup.exe", True)
+        assert os.listdir(tmp_path) == ["a.txt"]
+
     async def test_is_never_held_in_memory(self, tmp_path: Path):
         chunk = b"y" * 64_000
 
