@@ -56,7 +56,7 @@ BUDGET = {
     "pipelines": 1_340,
     "server": 4_079,
     "training": 5_270,
-    "tests": 50_157,
+    "tests": 50_065,
 }
 
 
