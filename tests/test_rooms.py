@@ -53,9 +53,9 @@ BUDGET = {
     "evaluation": 8_310,
     "indexing": 2_996,
     "pipelines": 1_340,
-    "server": 4_079,
+    "server": 4_074,
     "training": 5_270,
-    "tests": 50_157,
+    "tests": 50_247,
 }
 
 
