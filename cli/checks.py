@@ -133,11 +133,12 @@ def _check_settings(name: str) -> Iterator[Finding]:
             yield Finding("settings", "note", text, "Export them for ask and the other commands.")
     if log := audit_log():
         try:
-            check_audit_log()
+            open_to_others = check_audit_log()
         except AuditLogFailed as error:
             yield Finding("audit log", "note", str(error))
         else:
-            yield Finding("audit log", "ok", f"What leaves this machine is written to {log}")
+            written = f"What leaves this machine is written to {log}"
+            yield Finding("audit log", "note" if open_to_others else "ok", open_to_others or written)
 
 
 def _embedded(stores: list[Any]) -> list[Any]:
@@ -347,12 +348,14 @@ def _check_extras() -> Finding:
 def _check_keys() -> Finding:
     from prefrag.server.keys import read_keys
 
-    advice = "Beyond this machine serve needs one: prefrag keys add NAME"
+    advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
     except ValueError as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     expired = sum(key.has_expired for key in kept)
+    if not named and not kept and settings.require_key:
+        return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"

@@ -43,18 +43,16 @@ from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
+from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import STORES, find_outages
-from prefrag.server.security import (
-    BodyLimit,
-    OpenRoutes,
-    is_open,
-)
+from prefrag.server.security import BodyLimit, OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
     leaves_out,
     prepare_pipeline,
 )
+from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
 
 _LAST_SECONDS = 5.0
@@ -62,9 +60,8 @@ _LAST_SECONDS = 5.0
 
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
-    keyring, open_deploy = Keyring(), settings.open_deploy
+    keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
-    check_audit_log()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
@@ -72,6 +69,8 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
+    if open_to_others := check_audit_log():
+        log.warning(open_to_others)
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
@@ -86,10 +85,11 @@ def create_app() -> FastAPI:
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
-        Middleware(ApiKeys, keyring=keyring),
+        Middleware(ApiKeys, keyring=keyring, page_token=page_token),
+        Middleware(RequestRate),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
-        Middleware(RunLimit),
+        Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
         Middleware(JsonBodies),
     ]
@@ -133,6 +133,7 @@ def create_app() -> FastAPI:
                 await asyncio.to_thread(end_all_changes)
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                page_token.show()
                 yield
         finally:
             # What the server has cancelled still tells its client.

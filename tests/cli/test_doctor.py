@@ -252,11 +252,16 @@ class TestServing:
         assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
         assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][-1]["text"]
 
-    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
+    @pytest.mark.parametrize(
+        ("name", "status"),
+        [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")],
+    )
     def test_an_audit_log_is_named_and_tried(
-        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, status: str
     ):
-        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
+        (tmp_path / "open").touch()
+        (tmp_path / "open").chmod(0o644)
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / name))
 
         _, found = examined()
 
