@@ -39,6 +39,7 @@ ROOMS = (
     "recording",
     "block",
     "trees",
+    "tracing",
     "audit_log",
     "file_lock",
     "settings",
