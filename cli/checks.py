@@ -352,12 +352,14 @@ def _check_extras() -> Finding:
 def _check_keys() -> Finding:
     from prefrag.server.keys import read_keys
 
-    advice = "Beyond this machine serve needs one: prefrag keys add NAME"
+    advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
     except ValueError as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     expired = sum(key.has_expired for key in kept)
+    if not named and not kept and settings.require_key:
+        return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"

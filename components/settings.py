@@ -219,6 +219,9 @@ class _Service(BaseSettings):
         "kind is needed to listen on anything but loopback",
         "none",
     )
+    require_key: Switch = _setting(
+        False, "`on` asks for a key on this machine too, whether there is one yet or not", wrong=True
+    )
     audit_log: Place = _setting(
         None,
         "the file to which a [line](serving.md#the-audit-log) is appended for whatever leaves this machine, before it "

@@ -42,12 +42,9 @@ from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
+from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import STORES, find_outages
-from prefrag.server.security import (
-    BodyLimit,
-    OpenRoutes,
-    is_open,
-)
+from prefrag.server.security import BodyLimit, OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
@@ -62,7 +59,7 @@ _LAST_SECONDS = 5.0
 
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
-    keyring, open_deploy = Keyring(), settings.open_deploy
+    keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
     listed_collections()
     hide_stand_ins(files.values())
@@ -87,7 +84,7 @@ def create_app() -> FastAPI:
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
-        Middleware(ApiKeys, keyring=keyring),
+        Middleware(ApiKeys, keyring=keyring, page_token=page_token),
         Middleware(RequestRate),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
@@ -134,6 +131,7 @@ def create_app() -> FastAPI:
                 await find_unreachable()
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                page_token.show()
                 yield
         finally:
             # What the server has cancelled still tells its client.

@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
     "Documents are added and deleted with an API key that may write, which the administrator makes: "
-    "prefrag keys add NAME --write"
+    "prefrag keys add NAME --write. On the machine itself the page needs none: open the address that the terminal of "
+    "`prefrag serve` shows"
 )
 # The conversion of files takes a whole processor.
 _CHANGES_AT_ONCE = 2
