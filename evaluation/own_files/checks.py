@@ -16,9 +16,9 @@ _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
 
 
-def read_questions() -> list[dict[str, Any]]:
-    """Read the questions, in the form that README.md describes."""
-    with Path(__file__).with_name("questions.jsonl").open(encoding="utf-8") as lines:
+def read_questions(half: str) -> list[dict[str, Any]]:
+    """Read the questions of a half, `dev` or `test`, in the form that README.md describes."""
+    with Path(__file__).with_name(f"{half}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
@@ -46,20 +46,21 @@ def squeeze(text: str) -> str:
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Find what is wrong: evidence or an answer that is not where it is said to be, a fact that is not absent."""
+    """Find what is wrong: a sentence or an answer that is not where it is said to be, a fact that is not absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}
     faults = []
     for question in questions:
         name = question["id"]
-        for place in filter(None, (question["evidence"] and question, question.get("first_hop"))):
+        for place in filter(None, (question["answerable"] and question, question.get("first_hop"))):
             text = squeezed.get(place["document"], "")
-            if not all(squeeze(cell) in text for cell in place["evidence"].split(" | ")):
-                faults.append(f"{name}: not in {place['document']}: {place['evidence']}")
+            for sentence in place["sentences"]:
+                if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
+                    faults.append(f"{name}: not in {place['document']}: {sentence}")
         for answer in () if question.get("answer_elsewhere") else question["answers"]:
-            if squeeze(answer) not in squeeze(question["evidence"]):
-                faults.append(f"{name}: {answer} is not in its evidence")
+            if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
+                faults.append(f"{name}: {answer} is not in its sentences")
         if absent := question.get("absent"):
             found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
             faults += [f"{name}: {absent} stands in {document}" for document in found]

@@ -100,15 +100,17 @@ def make_documents(
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
     try:
-        if folder.exists() or not shutil.which("groff"):
-            raise BadInput(f"{folder} is there already, or groff is missing (groff-base): remove or install it.")
+        if folder.exists():
+            raise BadInput(f"{folder} is there already: name a folder that is not.")
+        if not shutil.which("groff"):
+            raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
         for package in read_packages():
             written = write_package(package, find_package(package, debs), folder / "manuals" / package["package"])
             print(f"{package['package']} {package['version']}: {written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error
     print(f"organisations: {write_organisations(folder / 'office')} files")
-    faults = find_faults(read_questions(), folder)
+    faults = find_faults([*read_questions("dev"), *read_questions("test")], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults))
 

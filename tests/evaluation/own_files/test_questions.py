@@ -12,58 +12,64 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.errors import BadInput
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.own_files import checks
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.make_documents import find_package, read_packages, write_package
 from prefrag.evaluation.own_files.office_documents import make_file, read_organisations, write_organisations
 
-QUESTIONS = read_questions()
-HALVES = ("dev", "test")
-SINGLE = [question for question in QUESTIONS if not question["history"]]
-OPEN = [question for question in SINGLE if not question["yes_no"]]
+HALVES = {half: read_questions(half) for half in ("dev", "test")}
+QUESTIONS = [question for half in HALVES.values() for question in half]
 
 
 def test_each_question_has_its_fields_and_an_identifier_of_its_own():
-    needed = {"id", "question", "history", "kind", "answers", "yes_no", "document", "evidence", "subject", "split"}
+    needed = {"id", "question", "type", "answers", "answerable", "subject"}
+    others = {"first_hop", "history", "yes_no", "answer_elsewhere"}
 
     assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS) >= 160
     for question in QUESTIONS:
-        assert needed <= set(question) <= needed | {"first_hop", "absent", "answer_elsewhere"}
-        answerable = bool(question["answers"])
-        assert answerable == bool(question["document"]) == bool(question["evidence"]) == (not question.get("absent"))
-        assert not answerable or question["document"].startswith(f"{question['subject']}/")
+        place = {"document", "sentences"} if question["answerable"] else {"absent"}
+        assert needed | place <= set(question) <= needed | place | others
+        assert bool(question["answers"]) == question["answerable"]
+        assert question.get("document", question["subject"]).startswith(question["subject"])
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_evaluate_reads_the_questions(half: str):
+    path = Path(checks.__file__).with_name(f"{half}.jsonl")
+
+    assert len(load_questions(path)) == len(HALVES[half])
 
 
 def test_subjects_take_turns_between_the_halves():
-    subjects = {
-        "manuals": [package["package"] for package in read_packages()],
-        "office": {file["path"].split("/")[0] for file in read_organisations()},
-    }
-    rule = {
-        f"{kind}/{name}": HALVES[place % 2] for kind in subjects for place, name in enumerate(sorted(subjects[kind]))
-    }
+    packages = sorted(package["package"] for package in read_packages())
+    organisations = sorted({file["path"].split("/")[0] for file in read_organisations()})
 
-    assert {question["subject"]: question["split"] for question in QUESTIONS} == rule
+    for place, half in enumerate(HALVES):
+        turn = {f"manuals/{name}" for name in packages[place::2]} | {
+            f"office/{name}" for name in organisations[place::2]
+        }
+        assert {question["subject"] for question in HALVES[half]} == turn
 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_a_third_has_no_answer_and_yes_no_come_in_thirds(half: str):
-    asked = [question for question in OPEN if question["split"] == half]
-    verdicts = Counter(question["yes_no"] for question in SINGLE if question["split"] == half and question["yes_no"])
+    asked = [question for question in HALVES[half] if "yes_no" not in question and "history" not in question]
 
-    assert sum(not question["answers"] for question in asked) / len(asked) == pytest.approx(1 / 3, abs=0.02)
+    assert sum(not question["answerable"] for question in asked) / len(asked) == pytest.approx(1 / 3, abs=0.02)
+    verdicts = Counter(question["yes_no"] for question in HALVES[half] if "yes_no" in question)
     assert verdicts == {"yes": 7, "no": 7, "nothing": 7}
 
 
 def test_there_are_chains_follow_ups_and_several_ways_to_type():
-    kinds = Counter(question["kind"] for question in QUESTIONS)
+    types = Counter(question["type"] for question in QUESTIONS)
 
-    assert kinds["two-hop"] >= 15
-    assert (kinds["follow-up"], kinds["independent second"]) == (12, 4)
-    assert all(question.get("first_hop") for question in QUESTIONS if question["kind"] == "two-hop")
+    assert types["two-hop"] == sum("first_hop" in question for question in QUESTIONS) >= 15
+    assert (types["follow-up"], types["independent-second"]) == (12, 4)
     assert 0.5 < sum(not question["question"].endswith("?") for question in QUESTIONS) / len(QUESTIONS) < 0.8
 
 
-def test_the_invented_files_are_the_same_each_time_and_hold_the_evidence(tmp_path: Path):
+def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
     pytest.importorskip("pptx", reason="the files of offices come with the extra `files`")
     written = write_organisations(tmp_path / "office")
     by_suffix = {Path(file["path"]).suffix: file for file in read_organisations()}
@@ -77,13 +83,13 @@ def test_the_invented_files_are_the_same_each_time_and_hold_the_evidence(tmp_pat
 
 def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
     (tmp_path / "a.txt").write_text("The pier was built in\n1891 by Ada Holm.")
-    question = {"id": "q", "document": "a.txt", "evidence": "built in 1891 by Ada Holm", "answers": ["1891"]}
-    unknown = {"id": "u", "evidence": None, "answers": [], "absent": r"pier.{0,20}\d{4}"}
+    question = {"id": "q", "document": "a.txt", "sentences": ["built in 1891"], "answers": ["1891"], "answerable": True}
+    unknown = {"id": "u", "answerable": False, "answers": [], "absent": r"pier.{0,20}\d{4}"}
 
     assert find_faults([question], tmp_path) == []
-    assert find_faults([{**question, "evidence": "built in 1892"}, unknown], tmp_path) == [
+    assert find_faults([{**question, "sentences": ["built in 1892"]}, unknown], tmp_path) == [
         "q: not in a.txt: built in 1892",
-        "q: 1891 is not in its evidence",
+        "q: 1891 is not in its sentences",
         r"u: pier.{0,20}\d{4} stands in a.txt",
     ]
 
