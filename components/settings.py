@@ -229,6 +229,16 @@ class _Service(BaseSettings):
         "none is kept",
     )
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
+    auto_trace: Switch = _setting(
+        False,
+        "`on` traces runs where OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
+        "tracer that a program or a YAML enables traces in any case",
+        wrong=False,
+        alias="HAYSTACK_AUTO_TRACE_ENABLED",
+    )
+    trace_content: Switch = _setting(
+        False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
+    )
     cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
     open_deploy: Switch = _setting(
         False,

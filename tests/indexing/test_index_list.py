@@ -10,7 +10,8 @@ from prefrag.components.document_stores.tantivy.index import open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing import index
-from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes, summarise_index, uploads_folder
+from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes, summarise_index
+from prefrag.indexing.journal import uploads_folder
 from tests.indexing.samples import Make, line
 
 
