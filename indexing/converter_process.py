@@ -82,7 +82,8 @@ class ConverterProcess:
     def _start(self) -> None:
         if self._process is None:
             # Not from the folder that somebody stands in, which may hold modules of anybody.
-            command = [sys.executable, "-P", "-m", __name__, str(self._seconds), str(self._memory)]
+            work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
+            command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -175,7 +176,3 @@ def _limit(name: str, most: int) -> None:
 
         number = getattr(resource, name)
         resource.setrlimit(number, (most, resource.getrlimit(number)[1]))
-
-
-if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))

@@ -17,7 +17,8 @@ _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _MOST_UNKNOWN = 0.2
 _PAGES_NAMED = 5
 _NO_TITLES = ("untitled", "title")
-_OCR = "`ocrmypdf --force-ocr IN.pdf OUT.pdf` makes one with text"
+# Makes text of pictures; with `--force-ocr` also of what has letters already.
+_OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
 
 
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
@@ -93,9 +94,10 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
     """Refuse a text that nobody can read, and name the pages that have none."""
     if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
-        raise CannotRead(f"its fonts do not say which letters they show: {_OCR}")
+        raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")
     if scans and not text.strip():
-        raise CannotRead(f"it is a scan, pictures without text: {_OCR}")
+        raise CannotRead(f"it is a scan, pictures without text: {_OCR.format('')}")
     if scans:
         more = f" and {len(scans) - _PAGES_NAMED} more" if len(scans) > _PAGES_NAMED else ""
-        outline.loss = f"its pages {', '.join(scans[:_PAGES_NAMED])}{more} are pictures without text: {_OCR}"
+        named = f"{', '.join(scans[:_PAGES_NAMED])}{more}"
+        outline.loss = f"pictures without text on page {named}: {_OCR.format('--skip-text ')}"

@@ -36,7 +36,7 @@ def test_pages_that_are_pictures_are_named_and_the_others_read():
     passages = converter.passages(Path("/a.pdf"), make_pdf(["Text.", None, "", *[None] * 6]))
 
     assert [passage.content for passage in passages] == ["Text."]
-    assert converter.loss.startswith("its pages 2, 4, 5, 6, 7 and 2 more are pictures without text: `ocrmypdf ")
+    assert converter.loss.startswith("pictures without text on page 2, 4, 5, 6, 7 and 2 more: `ocrmypdf ")
     converter.passages(Path("/a.txt"), b"Text.")
     assert converter.loss == ""
 
@@ -44,7 +44,7 @@ def test_pages_that_are_pictures_are_named_and_the_others_read():
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (make_pdf([None, ""]), "it is a scan, pictures without text: `ocrmypdf "),
+        (make_pdf([None, ""]), "it is a scan, pictures without text: `ocrmypdf IN"),
         (make_pdf([""]), "there is no text in it"),
         (make_composite_pdf(["harbour"], known=False), "its fonts do not say which letters they show: `ocrmypdf "),
         (make_encrypted_pdf(), "it is encrypted: save a copy without a password"),
