@@ -52,12 +52,12 @@ ROOMS = (
 BUDGET = {
     "cli": 2_185,
     "components": 17_853,
-    "evaluation": 8_310,
+    "evaluation": 8_616,
     "indexing": 3_379,
     "pipelines": 1_346,
     "server": 4_100,
     "training": 5_270,
-    "tests": 50_493,
+    "tests": 50_612,
 }
 
 
