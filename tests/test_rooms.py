@@ -52,12 +52,12 @@ ROOMS = (
 BUDGET = {
     "cli": 2_188,
     "components": 17_853,
-    "evaluation": 8_616,
+    "evaluation": 8_621,
     "indexing": 3_609,
     "pipelines": 1_346,
     "server": 4_100,
     "training": 5_270,
-    "tests": 50_789,
+    "tests": 50_796,
 }
 
 
