@@ -1,8 +1,9 @@
-"""Faults of the model server, the index and Elasticsearch: what a client of the served application gets, and when.
+"""Faults of the model server, the index, Elasticsearch and the audit log: what a client of the service gets, and when.
 
 Starts a model server that misbehaves on demand and ``prefrag serve`` over an index of the demo corpus, with short
 deadlines, asks once for each fault, and prints the status, the seconds, and whether the request ended within the
-deadline of a run and two seconds more. The command fails when one did not. The web is off.
+deadline of a run and two seconds more. The command fails when one did not, or when a remote model was called although
+the audit log could not be written. The web is off.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
 """
@@ -140,6 +141,15 @@ FAULTS: dict[str, Callable[[Reply], None]] = {
     "a reply of 50 MB": lambda reply: reply.complete("x" * _LARGE_BYTES),
 }
 
+# How its file breaks under a running server.
+AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
+    "audit log: none": Path.touch,
+    "audit log: its folder is gone": lambda log: log.parent.rmdir(),
+    "audit log: a folder": Path.mkdir,
+    "audit log: the disk is full": lambda log: log.symlink_to("/dev/full"),
+    "audit log: a pipe nobody reads": lambda log: os.mkfifo(log, 0o600),
+}
+
 
 class Table:
     """Ask once for each fault, and print a line of the table.
@@ -210,6 +220,26 @@ def find_index(data: Path) -> Path:
     return found
 
 
+def break_audit_log(table: Table, model: Server, data: Path, environment: dict[str, str]) -> list[str]:
+    """Ask a model that counts as remote while its calls cannot be written; list the faults that let one out."""
+    log, let_out = data / "audit" / "audit.jsonl", []
+    log.parent.mkdir()
+    # The model server stands in for a proxy, which sees the calls of every host.
+    proxy = {"HTTP_PROXY": f"http://127.0.0.1:{model.server_port}", "NO_PROXY": "127.0.0.1"}
+    remote = {"PREFRAG_LLM_BASE_URL": "http://model.example/v1", "PREFRAG_AUDIT_LOG": str(log)}
+    with serve(data, "prefrag", **{**environment, **proxy, **remote}) as url:
+        for fault, break_file in AUDIT_FAULTS.items():
+            log.unlink(missing_ok=True)
+            break_file(log)
+            model.calls = 0
+            table.ask(fault, url)
+            if table.only in fault and bool(model.calls) is not (break_file is Path.touch):
+                let_out.append(fault)
+            shutil.rmtree(log.parent, ignore_errors=True)
+            log.parent.mkdir()
+    return let_out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run-seconds", type=float, default=20)
@@ -237,6 +267,7 @@ def main() -> None:
             model.fault, model.calls = reply, 0
             table.ask(fault, url)
         model.fault = Reply.complete
+        let_out = break_audit_log(table, model, data, environment)
         passages, aside = find_index(data), data / "aside"
         shutil.copytree(passages, aside)
         shutil.rmtree(passages)
@@ -250,6 +281,8 @@ def main() -> None:
         model.shutdown()
         model.server_close()
         table.ask("model down", url)
+    if let_out:
+        raise SystemExit(f"Not as the audit log says: {', '.join(let_out)}.")
     if table.late:
         raise SystemExit(f"Not within {table.limit:g} s: {', '.join(table.late)}.")
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import platform
+import stat
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -42,12 +45,18 @@ def label_audit(**labels: str | None) -> None:
     _labels.set({**_labels.get(), **labels})
 
 
-def check_audit_log() -> None:
+def check_audit_log() -> str:
     """Check that the audit log, where one is kept, can be written.
 
-    :raises AuditLogFailed: When it cannot.
+    :returns: A sentence where others than its owner may read or write it; otherwise empty.
+    :raises AuditLogFailed: When it cannot be written.
     """
     _append("")
+    if (path := audit_log()) is None or os.name != "posix":
+        return ""
+    mode = path.stat().st_mode
+    is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
+    return f"The audit log {path} is open to others than its owner: chmod 600 closes it." if is_open else ""
 
 
 def audit(event: str, **data: Any) -> None:
@@ -62,7 +71,8 @@ def audit(event: str, **data: Any) -> None:
     if "query" in data and not settings.audit_queries:
         data["query_sha256"] = hashlib.sha256(str(data.pop("query")).encode(errors="replace")).hexdigest()
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
-    _append(json.dumps({"time": time, **_labels.get(), "event": event, **data}))
+    origin = {"time": time, "machine": platform.node(), "process": os.getpid()}
+    _append(json.dumps({**origin, **_labels.get(), "event": event, **data}))
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:

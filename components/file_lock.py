@@ -77,8 +77,9 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     :param most_bytes: The bytes that the file may have afterwards; None sets no limit.
     :raises OSError: When the whole line cannot be written, with ``EFBIG`` when it does not fit the limit.
     """
-    # A pipe without a reader must not block; Windows has none.
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    # A pipe without a reader must not block, and is refused only where it is opened for writing alone.
+    access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
+    flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
     try:
         if not line:

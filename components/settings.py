@@ -52,6 +52,7 @@ Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
 Count = Annotated[int, Field(ge=1), "a whole number from 1 on"]
 CountOrNone = Annotated[int, Field(ge=0), "a whole number from 0 on"]
+Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
 Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
@@ -185,6 +186,15 @@ class _Service(BaseSettings):
     max_waiting: CountOrNone = _setting(
         256, "how many may wait for their turn; any more are answered with 503 and `Retry-After`"
     )
+    share: Percent = _setting(
+        50,
+        "how much of these, and of the places for uploads, one key may take while another works: with 50 as much as it "
+        "leaves free; 100 lets it take all",
+    )
+    # One process answers some 1,500 questions a minute.
+    requests_a_minute: CountOrNone = _setting(
+        3000, "the most requests of one key in a minute, by one process; 0 is no limit"
+    )
     drain_seconds: CountOrNone = _setting(
         25,
         "the seconds that runs may go on when the server gets the signal to stop. Whoever stops it must wait longer "
@@ -209,6 +219,9 @@ class _Service(BaseSettings):
         "kind is needed to listen on anything but loopback",
         "none",
     )
+    require_key: Switch = _setting(
+        False, "`on` asks for a key on this machine too, whether there is one yet or not", wrong=True
+    )
     audit_log: Place = _setting(
         None,
         "the file to which a [line](serving.md#the-audit-log) is appended for whatever leaves this machine, before it "
@@ -216,6 +229,16 @@ class _Service(BaseSettings):
         "none is kept",
     )
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
+    auto_trace: Switch = _setting(
+        False,
+        "`on` traces runs where OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
+        "tracer that a program or a YAML enables traces in any case",
+        wrong=False,
+        alias="HAYSTACK_AUTO_TRACE_ENABLED",
+    )
+    trace_content: Switch = _setting(
+        False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
+    )
     cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
     open_deploy: Switch = _setting(
         False,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,53 @@ class Question:
     # Subject, relation, object of each fact needed (2WikiMultiHopQA), where it has them.
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
     dataset: str = ""  # the dataset that it is from; `hotpotqa` and others score some answers their own way
+    # Whether the preferred source holds the answer, where a set of questions says so of each: of one with False no
+    # answer is right, and for one with True no query has to leave.
+    answerable: bool | None = None
+    sentences: tuple[str, ...] = ()  # those of the documents that state the answer
+    history: tuple[tuple[str, str], ...] = ()  # earlier turns: role and content of each
+
+    @classmethod
+    def of_prediction(cls, prediction: Mapping[str, Any]) -> Question:
+        """Read what a line of ``predictions.jsonl`` holds of its question.
+
+        :param prediction: The line.
+        :returns: The question, without what no score needs.
+        :raises KeyError: Without its id.
+        """
+        return cls(
+            id=str(prediction["id"]),
+            question=str(prediction.get("question") or ""),
+            answers=tuple(str(answer) for answer in prediction.get("answers") or ()),
+            type=str(prediction.get("type") or ""),
+            supporting_ids=tuple(str(id) for id in prediction.get("supporting_ids") or ()),
+            dataset=str(prediction.get("dataset") or ""),
+            answerable=prediction.get("answerable"),
+            sentences=tuple(prediction.get("sentences") or ()),
+            history=tuple((str(turn["role"]), str(turn["content"])) for turn in prediction.get("history") or ()),
+        )
+
+    def to_prediction(self) -> dict[str, Any]:
+        """Write what :meth:`of_prediction` reads.
+
+        :returns: Plain values; what only some sets of questions have is left out where it is empty.
+        """
+        return {
+            "id": self.id,
+            "question": self.question,
+            "answers": list(self.answers),
+            "type": self.type,
+            "supporting_ids": list(self.supporting_ids),
+            "dataset": self.dataset,
+            **({} if self.answerable is None else {"answerable": self.answerable}),
+            **({"sentences": list(self.sentences)} if self.sentences else {}),
+            **({"history": self.turns} if self.history else {}),
+        }
+
+    @property
+    def turns(self) -> list[dict[str, str]]:
+        """The earlier turns as a request writes them."""
+        return [{"role": role, "content": content} for role, content in self.history]
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:

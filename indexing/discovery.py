@@ -16,6 +16,10 @@ from prefrag.indexing.text_decoding import looks_like_text
 
 _BEGINNING_BYTES = 8_192
 CORPUS_SUFFIX = ".jsonl"
+SUFFIXES = (*FORMATS, CORPUS_SUFFIX)
+OTHER_KIND = (
+    f"it is none of the kinds of file that are read ({', '.join(filter(None, SUFFIXES))}, text without a suffix)"
+)
 LIST_SUFFIX = ".json"
 _LIST_BEGINNING_BYTES = 1_000_000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
@@ -23,11 +27,12 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index."""
+    """A file to index, under its path; where that is not its place yet, `source` is."""
 
     path: Path
     size: int
     is_corpus: bool
+    source: Path | None = None
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
@@ -56,8 +61,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
                 reason = "its name is not UTF-8: rename it"
             else:
                 if not kind_is_read:
-                    suffixes = ", ".join(filter(None, (*FORMATS, CORPUS_SUFFIX)))
-                    reason = f"it is none of the kinds of file that are read ({suffixes}, text without a suffix)"
+                    reason = OTHER_KIND
                 elif not stat.S_ISREG(status.st_mode):
                     # Reading a pipe or a device would wait forever.
                     reason = "it is not a regular file"
@@ -95,7 +99,7 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 def _is_read(path: Path) -> bool:
     suffix = path.suffix.lower()
-    return suffix in (*FORMATS, CORPUS_SUFFIX) and (suffix != "" or _is_text(path))
+    return suffix in SUFFIXES and (suffix != "" or _is_text(path))
 
 
 def _is_text(path: Path) -> bool:

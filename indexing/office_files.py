@@ -43,10 +43,14 @@ class OfficeText(NamedTuple):
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
     """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text."""
     import docx
+    from docx.opc.constants import RELATIONSHIP_TYPE
 
     _check_package(data)
     document = docx.Document(io.BytesIO(data))
-    return OfficeText(document.core_properties.title or "", "\n\n".join(_word_blocks(document, outline)))
+    # Where a file has no properties, the library makes some, with a title of its own.
+    has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
+    title = document.core_properties.title if has_title else ""
+    return OfficeText(title or "", "\n\n".join(_word_blocks(document, outline)))
 
 
 def read_pptx(data: bytes, outline: Outline) -> OfficeText:

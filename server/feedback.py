@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.components.errors import PrefragError
 from prefrag.components.file_lock import append_line
-from prefrag.server.collections import NoSuchCollection, check_collection, served_collection
+from prefrag.server.collections import NoSuchCollection, check_collection, is_listed, served_collection
 from prefrag.server.keys import current_access
 from prefrag.server.public_result import hide_folders
 
@@ -179,6 +180,9 @@ async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     try:
         if given.index is not None:
             check_collection(given.index)
+            # What the administrator names himself may lie in Elasticsearch.
+            if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
+                raise NoSuchCollection
             collection = given.index
         else:
             allowed = access.collections or ()

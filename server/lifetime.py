@@ -10,15 +10,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefrag.components.settings import settings
 from prefrag.pipelines.asking import arrived, limit_deadline
+from prefrag.server.keys import Keyring
 from prefrag.server.security import path_of, refuse
+from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
 # A call over MCP is a run as well, though its reply has no end of that kind.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# What clients are asked to wait when the queue is full.
-_RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.
 _SEND_SECONDS = 60.0
 
@@ -80,7 +80,7 @@ class CancelWhenGone:
             with contextlib.suppress(asyncio.CancelledError):
                 await work
         if stopping and not begun:
-            await refuse(scope, receive, send, 503, STOPPING, {"Retry-After": str(_RETRY_SECONDS)})
+            await refuse(scope, receive, send, 503, STOPPING, {"Retry-After": str(RETRY_SECONDS)})
         elif not work.cancelled():
             work.result()
 
@@ -88,23 +88,22 @@ class CancelWhenGone:
 class RunLimit:
     """Let so many questions be answered at once, let some wait for their turn, and refuse the rest."""
 
-    def __init__(self, app: ASGIApp):
+    def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app
-        self.most_waiting = settings.max_waiting
-        self.most_runs = settings.max_runs
+        self.places = Places("questions", settings.max_runs, settings.max_waiting, lambda: keyring.is_shared)
         self.seconds = limit_deadline(None)
-        self._places = asyncio.Semaphore(self.most_runs)
-        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on when it is its turn, or answer 503."""
+        """Pass a request on when it is its turn, or answer 429 or 503."""
         if scope["type"] != "http" or scope["method"] != "POST" or not _LIMITED_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         arrived.set(asyncio.get_running_loop().time())
-        if not await self._take_place():
-            message = f"Too many questions ({self.most_runs} in work, {self._waiting} waiting): ask again later."
-            await refuse(scope, receive, send, 503, message, {"Retry-After": str(_RETRY_SECONDS)})
+        holder = holder_of(scope)
+        try:
+            await self.places.take(holder, self.seconds)
+        except Busy as busy:
+            await refuse(scope, receive, send, busy.status, str(busy), busy.headers)
             return
 
         async def send_in_time(message: Message) -> None:
@@ -114,17 +113,4 @@ class RunLimit:
         try:
             await self.app(scope, receive, send_in_time)
         finally:
-            self._places.release()
-
-    async def _take_place(self) -> bool:
-        """Wait for a place among the runs."""
-        if self._places.locked() and self._waiting >= self.most_waiting:
-            return False
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self._places.acquire()
-        except TimeoutError:
-            return False
-        finally:
-            self._waiting -= 1
+            self.places.leave(holder)

@@ -1,7 +1,9 @@
 """The project's own form: questions and passages as JSON lines.
 
 A question: ``id``, ``question``, ``answers``, and where it has them ``type``, ``supporting_ids``, ``candidate_ids``,
-``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples`` and ``dataset``.
+``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
+(false, with no ``answers``, where none is right), ``sentences`` (those of the documents that state the answer) and
+``history`` (earlier turns, each with ``role`` and ``content``).
 A passage: ``id``, ``title``, ``text``, and ``source`` where a corpus names the simulated source that holds it.
 """
 
@@ -65,8 +67,11 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
 def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     question_id = text_of(record, "id")
     answers = _read_texts(record["answers"], "answers")
-    if not answers:
-        raise ValueError("'answers' is empty")
+    answerable = record.get("answerable")
+    if answerable not in (None, True, False):
+        raise ValueError("'answerable' must be true or false")
+    if bool(answers) is (answerable is False):
+        raise ValueError("'answers' must hold one, or be empty with 'answerable' false")
     yield Question(
         id=question_id,
         question=text_of(record, "question"),
@@ -83,6 +88,9 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
             for subject, relation, value in record.get("evidence_triples") or ()
         ),
         dataset=str(record.get("dataset") or dataset_name(question_id, path)),
+        answerable=answerable,
+        sentences=_read_texts(record.get("sentences"), "sentences"),
+        history=tuple((text_of(turn, "role"), text_of(turn, "content")) for turn in record.get("history") or ()),
     )
 
 
@@ -107,8 +115,12 @@ def _write_question(question: Question) -> dict[str, Any]:
         "decomposition": [vars(hop) for hop in question.decomposition],
         "evidence_triples": question.evidence_triples,
         "dataset": question.dataset,
+        "answerable": question.answerable,
+        "sentences": question.sentences,
+        "history": question.turns,
     }
-    return {key: value for key, value in record.items() if value}
+    kept = {key: value for key, value in record.items() if value not in (None, "", (), [])}
+    return {**kept, "answers": list(question.answers)}
 
 
 def _write_passage(document: Document) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from prefrag.evaluation.metrics.answers import acc_word, answer_scores
+from prefrag.evaluation.metrics.answers import acc_word, answer_scores, normalise, overlap
 from prefrag.evaluation.question import Question
 
 # The F1 from which an answer is right though it does not hold a gold answer.
 NEAR = 0.8
+# The F1 from which a sentence that is shown is a gold one.
+SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
@@ -27,12 +29,15 @@ def is_right(question: Question, answer: str) -> bool:
 
 
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
-    """Score whether an answer was given, whether it is right, and else what the evidence holds.
+    """Score what a run gave and what it withheld.
 
-    :returns: ``answered``; ``right_of_given`` where an answer was given; else ``evidence_held`` (not for yes or no,
-        which no sentence holds) and, for a question with gold passages, ``evidence_gold``; ``guess_em`` for every
-        question, with the guess in place of an answer that was withheld. From 0 to 1.
+    :returns: ``answered`` (``said_unknown`` of a question without an answer), ``right_of_given`` where an answer was
+        given, else ``evidence_held`` (not for yes or no, which no sentence holds) and, for a question with gold
+        passages, ``evidence_gold``; ``guess_em`` for every question with an answer, with the guess in place of one that
+        was withheld. From 0 to 1.
     """
+    if question.answerable is False:
+        return {"said_unknown": float(is_withheld(result)), **({"right_of_given": 0.0} if answer else {})}
     given = str(result.get("guess") or "") or answer
     guess = {"guess_em": answer_scores(question, given)["em"] if given else 0.0}
     if answer:
@@ -45,4 +50,49 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
         **guess,
         **({} if question.is_yes_no else {"evidence_held": float(held)}),
         **({"evidence_gold": float(gold)} if question.supporting_ids else {}),
+    }
+
+
+def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
+    """Score the sentences that are shown: those of the evidence, or of the passages cited where an answer is given.
+
+    :returns: ``sentence_1`` and ``sentence_3``: 1 where the first, or one of the first three, is a gold sentence or
+        nearly one (an F1 of 0.6: a line of a sentence that was wrapped is a part of it). None for a question without
+        gold sentences.
+    """
+    if not question.sentences:
+        return {}
+    cited = {one.get("mark") for one in result.get("citations") or ()}
+    shown = [*(result.get("evidence") or ()), *(one for one in result.get("documents") or () if one["mark"] in cited)]
+    places = [
+        place
+        for place, one in enumerate(shown)
+        if any(overlap(str(one.get("sentence") or ""), gold)[0] >= SAME for gold in question.sentences)
+    ]
+    return {f"sentence_{number}": float(any(place < number for place in places)) for number in (1, 3)}
+
+
+def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
+    """Score the queries that left, for a question of which is known whether the preferred source answers it.
+
+    :returns: ``needless_queries`` (1 where one left although it does); where one left, ``words_typed``, the share of
+        the words of all that left which stand in the question or an earlier turn, and ``asked_as_typed`` of a question
+        that nothing at home answers: 1 where each query is the question itself. From 0 to 1.
+    """
+    if question.answerable is None:
+        return {}
+    queries = [str(one["query"]) for one in result.get("queries_sent_out") or ()]
+    needless = {"needless_queries": float(bool(queries))} if question.answerable else {}
+    left = [word for query in queries for word in normalise(query).split()]
+    if not left:
+        return needless
+    typed = {
+        word
+        for text in (question.question, *(content for _, content in question.history))
+        for word in normalise(text).split()
+    }
+    same = all(normalise(query) == normalise(question.question) for query in queries)
+    return {
+        **(needless or {"asked_as_typed": float(same)}),
+        "words_typed": sum(word in typed for word in left) / len(left),
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prefrag.evaluation.metrics.answers import answer_scores
-from prefrag.evaluation.metrics.certainty import certainty_scores, is_withheld
+from prefrag.evaluation.metrics.certainty import certainty_scores, is_withheld, query_scores, sentence_scores
 from prefrag.evaluation.metrics.official import authors_scores, official_scores
 from prefrag.evaluation.metrics.passages import passage_scores
 from prefrag.evaluation.question import Question
@@ -19,15 +19,22 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     the pipeline gives no answer on purpose, the answer scores 0 and what was found counts.
 
     :returns: Scores from 0 to 1. A question without gold answers has none of the scores of an answer, one without gold
-        passages none of what was found: they are out of the denominators.
+        passages none of what was found: they are out of the denominators. One that nothing answers has those of
+        what was given and withheld.
     """
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)
     shown = [str(document.get("id")) for document in result.get("documents") or ()] if has_ended else []
-    found = passage_scores(shown, question.supporting_ids)
+    found = {
+        **passage_scores(shown, question.supporting_ids),
+        **sentence_scores(question, result),
+        **query_scores(question, result),
+    }
+    answer = "" if result.get("not_found") else text
+    if question.answerable is False:
+        return {**certainty_scores(question, result, answer), **found}
     if not question.answers:
         return found
-    answer = "" if result.get("not_found") else text
     answered = {
         **answer_scores(question, answer),
         **official_scores(question, answer),

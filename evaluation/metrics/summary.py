@@ -99,11 +99,4 @@ def _question(prediction: Mapping[str, Any]) -> Question:
             f"A prediction ({prediction.get('id', 'without an id')}) has no '{missing[0]}': give the lines of a "
             "predictions.jsonl that `prefrag evaluate` has written."
         )
-    return Question(
-        id=str(prediction["id"]),
-        question=str(prediction["question"]),
-        answers=tuple(prediction["answers"] or ()),
-        type=str(prediction.get("type") or ""),
-        supporting_ids=tuple(prediction.get("supporting_ids") or ()),
-        dataset=str(prediction.get("dataset") or ""),
-    )
+    return Question.of_prediction(prediction)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
+from prefrag.evaluation.pipeline_under_test.experiment import READER
 from prefrag.evaluation.report.comparison import Intervals
 from prefrag.evaluation.report.grouping import Settings, sort_key, vary
 from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
+    CERTAINTY,
     DASH,
     DOCUMENTS,
     EM,
@@ -67,6 +69,7 @@ class _Rows:
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
     """Fill every table for which there are runs."""
     tables = [
+        _certainty(settings, intervals),
         _overall(settings, intervals),
         *(_table_of_paper(one, settings, intervals) for one in _PAPERS),
         _table_of_values(
@@ -90,6 +93,26 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
         _cost(settings, intervals),
     ]
     return [table for table in tables if table is not None]
+
+
+def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
+    kept = _only(settings, lambda run: run.llm.get("kind") == READER)
+    held = [run for runs in kept.values() for run in runs]
+    return _table_by_setting(
+        "certainty",
+        "Answers given and withheld, without a language model",
+        "Given: of the questions with an answer; Said unknown: of those without one. Right of given: of all answers "
+        "given. Sentence first, Among three: a gold sentence is the first shown, or among three. Needless queries: of "
+        "the questions that the preferred source answers, those of which a query left; Words typed: of the words that "
+        "left, those of the question and the turns before it. 95% intervals below. What each is: METRICS.md.",
+        kept,
+        intervals,
+        lambda dataset: [
+            _plain(measure, ranked=False)
+            for measure in CERTAINTY
+            if any(run.dataset == dataset and run.value(measure) is not None for run in held)
+        ],
+    )
 
 
 def _overall(settings: Settings, intervals: Intervals) -> Table | None:

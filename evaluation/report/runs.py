@@ -349,13 +349,7 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
 def _prediction(line: bytes, offset: int, where: str) -> Prediction:
     try:
         data = json.loads(line)
-        question = Question(
-            id=str(data["id"]),
-            question=str(data.get("question") or ""),
-            answers=tuple(str(answer) for answer in data.get("answers") or ()),
-            supporting_ids=tuple(data.get("supporting_ids") or ()),
-            dataset=str(data.get("dataset") or ""),
-        )
+        question = Question.of_prediction(data)
         result = data.get("result") or {}
         scores = data.get("scores") or score(question, {} if has_failed(data) else result)
         counted = {**counts(result), SECONDS.key: float(data.get("seconds") or 0.0)}
@@ -366,8 +360,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             "it continues with the questions that are missing."
         ) from error
     known = {key: value for key, value in values.items() if not math.isnan(value)}
-    gold = tuple(str(id) for id in question.supporting_ids)
-    return Prediction(question.id, question.question, question.answers, gold, known, offset)
+    return Prediction(question.id, question.question, question.answers, question.supporting_ids, known, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:

@@ -80,12 +80,7 @@ class Predictor:
             documents = [{**document, "content": ""} for document in result.get("documents") or ()]
             result = {**result, "documents": documents}
         return {
-            "id": question.id,
-            "question": question.question,
-            "answers": list(question.answers),
-            "type": question.type,
-            "supporting_ids": list(question.supporting_ids),
-            "dataset": question.dataset,
+            **question.to_prediction(),
             "seconds": round(seconds, 4),
             "simulated": self.simulated,
             "error": error,
@@ -96,7 +91,11 @@ class Predictor:
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
         """Return the result of one run, and its error if it failed."""
         try:
-            options = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
+            options: dict[str, Any] = {}
+            if question.answer_type != "short":
+                options["answer_type"] = question.answer_type
+            if question.history:
+                options["history"] = question.turns
             result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
             self._reached = True
             return result, None

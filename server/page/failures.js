@@ -10,7 +10,7 @@ const TITLES = {
   408: "It took too long to arrive",
   413: "That is too large",
   422: "It cannot be asked like this",
-  429: "The model has too much to do",
+  429: "Too much at once",
   500: "Something broke in the service",
   502: "The run broke off",
   503: "The service has too much to do",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.cli import local_servers
+from prefrag.cli import checks, local_servers
 from prefrag.cli.kept_model import keep_model
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
@@ -240,6 +240,11 @@ class TestServing:
 
         assert text in found["serve"][0]["text"]
 
+    def test_a_key_that_is_required_and_missing_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_REQUIRE_KEY", "on")
+
+        assert "PREFRAG_REQUIRE_KEY" in checks._check_keys().text
+
     def test_keys_that_cannot_work_and_settings_that_only_the_server_reads_are_named(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
@@ -252,11 +257,26 @@ class TestServing:
         assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
         assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][-1]["text"]
 
-    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
-    def test_an_audit_log_is_named_and_tried(
-        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
+    @pytest.mark.parametrize(("words", "what"), [("off", "without words"), ("on", "with the words")])
+    def test_tracing_is_named_where_it_is_switched_on(
+        self, demo: None, monkeypatch: pytest.MonkeyPatch, words: str, what: str
     ):
-        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
+        assert "tracing" not in examined()[1]
+        monkeypatch.setenv("HAYSTACK_AUTO_TRACE_ENABLED", "true")
+        monkeypatch.setenv("PREFRAG_TRACE_CONTENT", words)
+
+        assert what in examined()[1]["tracing"][0]["text"]
+
+    @pytest.mark.parametrize(
+        ("name", "status"),
+        [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")],
+    )
+    def test_an_audit_log_is_named_and_tried(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, status: str
+    ):
+        (tmp_path / "open").touch()
+        (tmp_path / "open").chmod(0o644)
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / name))
 
         _, found = examined()
 

@@ -69,6 +69,23 @@ class TestWord:
         assert headings == ["Manual", "Installation", "Installation > On ships"]
         assert passages[0].meta["title"] == "Manual"
 
+    @pytest.mark.parametrize(("style", "title"), [("Heading 1", "Buoys"), (None, "minutes of 3 May")])
+    def test_without_properties_is_titled_by_its_heading_or_its_name(
+        self, converter: FileConverter, style: str | None, title: str
+    ) -> None:
+        main = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+        bare = (
+            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="rId1" Type="{main}" Target="word/document.xml"/></Relationships>'
+        )
+        data = with_part(
+            make_docx(lambda document: document.add_paragraph("Buoys", style)), "_rels/.rels", bare.encode()
+        )
+
+        [passage] = converter.passages(Path("/minutes of 3 May.docx"), data)
+
+        assert passage.meta["title"] == title
+
     def test_inserted_text_is_read_and_deleted_text_is_not(self, converter: FileConverter) -> None:
         word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
         body = (

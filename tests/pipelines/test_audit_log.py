@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 import stat
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,8 @@ class TestALine:
         assert len(line.pop("run")) == 32
         assert line.pop("time").startswith("20")
         assert line == {
+            "machine": platform.node(),
+            "process": os.getpid(),
             "pipeline": "prefrag",
             "collection": "",
             "event": "query",
@@ -169,6 +173,7 @@ class TestTheFile:
             pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
 
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
+        assert check_audit_log() == ""
         assert len({line["run"] for line in lines(log)}) == len(lines(log)) == 2
 
     def test_may_be_moved_away_at_any_time(self, log: Path):
@@ -220,6 +225,16 @@ class TestALogThatCannotBeWritten:
     def test_is_found_out_at_the_start_of_a_server(self):
         with pytest.raises(PrefragError, match="cannot be written"):
             check_audit_log()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_that_nobody_reads_keeps_every_query_here(log: Path):
+    os.mkfifo(log, 0o600)
+
+    with pytest.raises(RunFailed, match="nothing is sent"):
+        pipelines.ask(QUESTION, scripted(search("delta"), answer()))
+
+    assert "web" not in CALLS
 
 
 def test_a_full_disk_keeps_every_query_here(log: Path):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from starlette.testclient import TestClient
@@ -49,6 +51,17 @@ def test_a_line_names_no_key_where_there_is_none(served: Callable[..., TestClien
     served().post("/prefrag/run", json=QUESTION)
 
     assert [(line["key"], line["pipeline"]) for line in lines(log)] == [(None, "prefrag")]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files of this system have no modes")
+def test_a_server_says_at_its_start_that_others_may_read_the_log(log: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("prefrag.server.app.log", logged := Mock())
+    log.touch()
+    log.chmod(0o644)
+
+    create_app()
+
+    assert f"The audit log {log} is open to others" in logged.warning.call_args.args[0]
 
 
 def test_what_a_front_end_has_a_remote_model_do_is_written_too(serve: Callable[..., TestClient], log: Path):

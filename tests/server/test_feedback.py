@@ -100,6 +100,8 @@ class TestGiving:
         client.post("/feedback", json={**body, "index": "board", "pipeline": "mspr"}, headers=ben)
         assert client.post("/feedback", json={**body, "index": "board"}, headers=ada).status_code == 404
         assert client.post("/feedback", json=body).status_code == 401
+        monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
+        assert client.post("/feedback", json={**body, "index": "nowhere"}, headers=ben).status_code == 404
 
         found = [(line["key"], line["collection"], line["pipeline"]) for line in kept()]
         assert found == [("ada", "papers", None), ("ben", "board", "mspr")]

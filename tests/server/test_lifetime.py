@@ -17,7 +17,7 @@ from hayhooks.server.pipelines.registry import registry
 from starlette.testclient import TestClient
 
 from prefrag import pipelines
-from prefrag.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.server.lifetime import CancelWhenGone
 from prefrag.server.security import BodyLimit
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
 from tests.pipelines.scripted import search
@@ -31,6 +31,8 @@ CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION}]}
 RUN = ("/prefrag/run", {"question": QUESTION})
 PLAIN = ("/v1/chat/completions", CHAT)
 STREAM = ("/v1/chat/completions", {**CHAT, "stream": True})
+OPEN_WEBUI = ("/open-webui/v1/chat/completions", CHAT)
+GREEDY = {"Authorization": "Bearer greedy"}
 RUN_STREAM = ("/prefrag/run", {"question": QUESTION, "stream": True})
 each_way = pytest.mark.parametrize(
     ("path", "body"), [RUN, PLAIN, STREAM, RUN_STREAM], ids=["run", "chat", "stream", "run-stream"]
@@ -130,7 +132,7 @@ class Leaver:
     """A client that sends a request and hangs up."""
 
     def __init__(self, served: Served, path: str, body: dict[str, Any]):
-        request = httpx.Request("POST", served.address + path, json=body)
+        request = httpx.Request("POST", served.address + path, json=body, headers=GREEDY)
         head = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
         url = httpx.URL(served.address)
         self._connection = socket.create_connection((url.host, url.port or 80))
@@ -294,19 +296,26 @@ class TestRunLimit:
         with listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="1") as served:
             yield served
 
-    def test_refuses_what_cannot_even_wait(self, model: FakeModelServer):
+    @pytest.mark.parametrize(("keys", "runs", "status"), [("", "1", 503), ("greedy,other", "2", 429)])
+    def test_refuses_what_cannot_even_wait_and_never_another_key(
+        self, model: FakeModelServer, keys: str, runs: str, status: int
+    ):
         with (
-            listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="0") as served,
+            listening(PREFRAG_MAX_RUNS=runs, PREFRAG_MAX_WAITING="0", PREFRAG_API_KEYS=keys) as served,
             Leavers(served) as clients,
         ):
             clients.begin(model)
-            for path, body in (RUN, PLAIN, STREAM, RUN_STREAM):
-                response = httpx.post(served.address + path, json=body, timeout=20)
+            for path, body in (RUN, PLAIN, STREAM, RUN_STREAM, OPEN_WEBUI, ("/mcp", {})):
+                response = httpx.post(served.address + path, json=body, headers=GREEDY, timeout=20)
 
-                assert response.status_code == 503
+                assert response.status_code == status
                 assert "ask again later" in response.json()["detail"]
                 assert int(response.headers["retry-after"]) > 0
-                assert path == "/prefrag/run" or response.json()["error"]["type"] == "server_error"
+                assert "/v1/" not in path or response.json()["error"]["message"] == response.json()["detail"]
+                if keys:
+                    other = {"Authorization": "Bearer other"}
+                    answer = httpx.post(served.address + path, json={**body, "deadline": 0.1}, headers=other)
+                    assert answer.status_code not in (401, 429, 503)
 
     def test_never_holds_up_what_is_no_run(self, one_at_a_time: Served, model: FakeModelServer):
         with Leavers(one_at_a_time) as clients:
@@ -324,47 +333,6 @@ class TestRunLimit:
             first.leave()
 
             assert model.called.wait(20)
-
-    async def test_frees_the_place_of_one_who_leaves_while_waiting(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_MAX_RUNS", "1")
-        monkeypatch.setenv("PREFRAG_MAX_WAITING", "1")
-        answer, begun = asyncio.Event(), []
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            begun.append(scope["path"])
-            await answer.wait()
-
-        limit, refused = RunLimit(work), Client()
-
-        def request(name: str) -> asyncio.Task[None]:
-            scope = {**POST, "path": f"/{name}/run"}
-            return asyncio.create_task(limit(scope, refused.receive, refused.send))
-
-        first, leaves = request("first"), request("leaves")
-        await asyncio.sleep(0)
-        leaves.cancel()
-        await asyncio.wait([leaves])
-        comes_later = request("later")
-        answer.set()
-        await asyncio.gather(first, comes_later)
-
-        assert begun == ["/first/run", "/later/run"]
-        assert refused.sent == []
-
-    async def test_does_not_let_one_wait_longer_than_a_run_may_take(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_MAX_RUNS", "1")
-        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.02")
-
-        async def hang(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.Event().wait()
-
-        limit, client = RunLimit(hang), Client()
-        first = asyncio.create_task(limit(POST, client.receive, client.send))
-        await asyncio.sleep(0)
-        await limit(POST, client.receive, client.send)
-
-        assert client.sent[0]["status"] == 503
-        first.cancel()
 
 
 class Leavers:

@@ -22,7 +22,8 @@ INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
 
-_VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
+_WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 # The indexes `default` that this process has found: should one vanish, the demo must not answer in its place.
 _found: set[Path] = set()
 
@@ -42,17 +43,26 @@ def data_directory() -> Path:
     return Path(base).expanduser().absolute() / "prefrag"
 
 
+def is_windows_name(name: str) -> bool:
+    """Check whether Windows keeps a name for a device, with whatever ending.
+
+    :param name: The name of a file or folder.
+    :returns: Whether it does.
+    """
+    return _WINDOWS_NAME.fullmatch(name) is not None
+
+
 def index_path(name: str) -> Path:
     """Find the folder of an index by its name, whether it exists or not.
 
-    :param name: Letters, digits, dot, dash and underscore, at most 64 characters.
+    :param name: Letters, digits, dot, dash and underscore, at most 64 characters, without a dot at its end.
     :returns: A folder in the data directory.
-    :raises ValueError: When the name cannot be a folder name or is reserved for the demo.
+    :raises ValueError: When the name cannot be a folder name on every system, or is reserved for the demo.
     """
-    if not _VALID_NAME.fullmatch(name):
+    if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
             f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', "
-            "beginning with a letter or digit."
+            "beginning with a letter or digit, no dot at the end, and none that Windows keeps (con, aux, nul.x)."
         )
     if name in DEMO_CORPORA:
         raise ValueError(f"The name '{name}' is kept for the corpus that ships with prefrag: choose another name.")

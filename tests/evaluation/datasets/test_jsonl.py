@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,6 +31,9 @@ QUESTIONS = st.builds(
     decomposition=st.lists(st.builds(Hop, WORD, WORD, st.one_of(st.just(""), WORD)), max_size=2).map(tuple),
     evidence_triples=st.lists(st.tuples(WORD, WORD, WORD), max_size=2).map(tuple),
     dataset=st.sampled_from(["hotpotqa", "mine"]),
+    answerable=st.sampled_from([None, True]),
+    sentences=WORDS,
+    history=st.lists(st.tuples(st.sampled_from(["user", "assistant"]), ONE_LINE), max_size=2).map(tuple),
 )
 
 
@@ -96,8 +100,9 @@ def test_questions_that_are_written_are_read_again(
 ) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "q.jsonl")
-        assert write_jsonl(questions, path) == len(questions)
-        assert load_questions(path) == questions
+        nothing_answers = replace(questions[0], id=f"{questions[0].id}-none", answers=(), answerable=False)
+        assert write_jsonl([*questions, nothing_answers], path) == len(questions) + 1
+        assert load_questions(path) == [*questions, nothing_answers]
 
 
 @given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, st.none() | WORD), max_size=4))
@@ -137,7 +142,10 @@ def test_a_conversion_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"answers": []}, "'answers' is empty"),
+        ({"answers": []}, "'answers' must hold one, or be empty with 'answerable' false"),
+        ({"answerable": False}, "'answers' must hold one, or be empty with 'answerable' false"),
+        ({"answerable": "no"}, "'answerable' must be true or false"),
+        ({"history": [{"role": "user"}]}, "it lacks 'content'"),
         ({"answers": "A"}, "'answers' must be a list of texts"),
         ({"answers": [""]}, "'answers' must be a list of texts that are not empty"),
         ({"question": ""}, "'question' must be text, and not empty"),

@@ -13,6 +13,7 @@ from prefrag.evaluation.metrics import has_failed, score, summarise
 from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.question import Question
 from tests.components.samples import answer_step, document, observed_step, state
+from tests.for_each import for_each
 
 OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="hotpotqa")
 
@@ -41,15 +42,13 @@ def test_a_run_that_withholds_its_guess_has_not_failed():
     assert has_failed({**line, "result": compose(state(answer_step("")))})
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "right"),
-    [
-        ("Oslo", "in Oslo", 1),
-        ("Oslo", "Oslofjord", 0),
-        ("Oslo", "Bergen", 0),
-        ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
-        ("Yard of Gustav Ostermoor", "Gustav", 0),
-    ],
+@for_each(
+    "gold, answer, right",
+    ("Oslo", "in Oslo", 1),
+    ("Oslo", "Oslofjord", 0),
+    ("Oslo", "Bergen", 0),
+    ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
+    ("Yard of Gustav Ostermoor", "Gustav", 0),
 )
 def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_or_nearly_all_of_them(
     gold: str, answer: str, right: int
@@ -60,14 +59,12 @@ def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_
     assert "evidence_held" not in scores
 
 
-@pytest.mark.parametrize(
-    ("sentence", "id", "held", "gold"),
-    [
-        ("The yard was in Oslo.", "alpha", 1, 1),
-        ("The yard was in Oslo.", "other", 1, 0),
-        ("The yard was sold.", "beta", 0, 1),
-        ("The Oslofjord is deep.", "other", 0, 0),
-    ],
+@for_each(
+    "sentence, id, held, gold",
+    ("The yard was in Oslo.", "alpha", 1, 1),
+    ("The yard was in Oslo.", "other", 1, 0),
+    ("The yard was sold.", "beta", 0, 1),
+    ("The Oslofjord is deep.", "other", 0, 0),
 )
 def test_evidence_holds_the_answer_as_words_or_is_of_a_gold_passage(sentence: str, id: str, held: int, gold: int):
     result = {
@@ -103,3 +100,59 @@ def test_shares_are_of_the_answers_that_were_given_and_of_the_questions_without_
     assert summary["right_of_given"] == pytest.approx(50)
     assert summary["evidence_held"] == summary["evidence_gold"] == pytest.approx(200 / 3)
     assert (summary["errors"], summary["em"]) == (0, 20)
+
+
+def test_to_a_question_without_an_answer_unknown_is_right_and_any_answer_wrong():
+    nobody = replace(OSLO, answers=(), supporting_ids=(), answerable=False)
+    results = {"withheld": withheld(), "given": {"answer": "Oslo"}, "failed": {}}
+
+    assert {name: score(nobody, result) for name, result in results.items()} == {
+        "withheld": {"said_unknown": 1},
+        "given": {"said_unknown": 0, "right_of_given": 0},
+        "failed": {"said_unknown": 0},
+    }
+    both = [{**question.to_prediction(), "result": {"answer": "Oslo"}} for question in (OSLO, replace(nobody, id="2"))]
+    assert summarise(both)["right_of_given"] == 50
+    assert summarise(both)["answered"] == 100
+
+
+def test_the_right_sentence_is_looked_for_in_the_order_in_which_sentences_are_shown():
+    gold = "The yard of the Ostermoor brothers was in Oslo until 1931."
+    question = replace(OSLO, sentences=(gold,))
+    other, line = {"sentence": "It rained."}, {"sentence": "yard of the Ostermoor brothers was in"}
+    cited = {"answer": "Oslo", "citations": [{"mark": "2"}]}
+    documents = [{"mark": "1", "sentence": "It rained.", "id": "x"}, {"mark": "2", "sentence": gold, "id": "y"}]
+    results = [
+        {"not_found": True, "evidence": [line, other]},
+        {"not_found": True, "evidence": [other, other, {"sentence": gold}]},
+        {"not_found": True, "evidence": [other, other, other, {"sentence": gold}]},
+        {**cited, "documents": documents},
+        {},
+    ]
+
+    found = [score(question, result) for result in results]
+
+    assert [(one["sentence_1"], one["sentence_3"]) for one in found] == [(1, 1), (0, 1), (0, 0), (1, 1), (0, 0)]
+    assert "sentence_1" not in score(OSLO, results[0])
+
+
+def test_queries_that_left_are_needless_where_one_knows_the_answer_at_home_and_should_be_the_question_elsewhere():
+    home = replace(OSLO, answerable=True, history=(("user", "Who is Ostermoor?"), ("assistant", "A builder.")))
+    away = replace(OSLO, answers=(), answerable=False)
+
+    def sent(*queries: str) -> dict[str, Any]:
+        return {"not_found": True, "queries_sent_out": [{"source": "web", "query": query} for query in queries]}
+
+    wanted = {
+        "nothing left": (home, sent(), {"needless_queries": 0}),
+        "its words": (home, sent("Ostermoor yard"), {"needless_queries": 1, "words_typed": 1}),
+        "a name of a document": (home, sent("yard", "Petrel"), {"needless_queries": 1, "words_typed": 0.5}),
+        "as typed": (away, sent("where was the yard"), {"asked_as_typed": 1, "words_typed": 1}),
+        "as typed and another": (away, sent("Where was the yard?", "yard"), {"asked_as_typed": 0, "words_typed": 1}),
+        "not known": (OSLO, sent("yard"), {}),
+    }
+    measured = ("needless_queries", "asked_as_typed", "words_typed")
+    found = {name: score(question, result) for name, (question, result, _) in wanted.items()}
+    assert {name: {key: one[key] for key in measured if key in one} for name, one in found.items()} == {
+        name: scores for name, (_, _, scores) in wanted.items()
+    }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prefrag.evaluation.metrics import score
+from prefrag.evaluation.question import Question
 from prefrag.evaluation.report.comparison import score_intervals
 from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.measures import DASH
@@ -44,6 +47,26 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
     assert (react.best, prefrag.best) == (False, True)
     assert react.interval.startswith("35.0")
     assert not table.rows[2].cells[0].best
+
+
+def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tmp_path: Path) -> None:
+    known = Question("a", "Who?", ("Beta",), answerable=True, sentences=("It was Beta.",), dataset="own")
+    results = [
+        (known, {"answer": "Beta", "queries_sent_out": []}),
+        (replace(known, id="b", answers=(), answerable=False, sentences=()), {"answer": "", "not_found": True}),
+        (replace(known, id="c", answers=(), answerable=False, sentences=()), {"answer": "Beta"}),
+    ]
+    of_reader = [{**one.to_prediction(), "scores": score(one, result), "result": result} for one, result in results]
+    write_run(tmp_path / "a", of_reader, dataset="own", llm={"kind": "reader"})
+    write_run(tmp_path / "b", predictions(20))
+
+    first, table = next(iter(tables(tmp_path).items()))
+
+    assert (first, table.columns) == (
+        "certainty",
+        ("Given", "Right of given", "Said unknown", "Sentence first", "Among three", "Needless queries"),
+    )
+    assert lines(table)[1:] == [("prefrag", "100.0", "50.0", "50.0", "0.0", "0.0", "0.0")]
 
 
 @pytest.mark.parametrize(

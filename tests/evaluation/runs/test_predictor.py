@@ -22,6 +22,16 @@ def test_only_a_question_of_that_type_asks_for_yes_or_no(tmp_path: Path):
     assert ["only yes or no" in prompt for prompt in CALLS["prompts"]] == [False, True]
 
 
+def test_earlier_turns_are_asked_with_a_question_and_kept_in_its_line(tmp_path: Path, output: Path):
+    second = replace(QUESTIONS[0], history=(("user", "What is kept in box 007?"), ("assistant", "Rope.")))
+
+    ended = run(pipeline(tmp_path, [second]), [second], output=output)
+
+    assert "Rope." in CALLS["prompts"][0]
+    assert lines(output)[0]["history"] == second.turns
+    assert ended.metrics["errors"] == 0
+
+
 class TestQuestionsThatFail:
     def test_are_tried_again(self, tmp_path: Path):
         ended = run(pipeline(tmp_path, QUESTIONS, failures={"q1": 1}), retries=1)

@@ -41,7 +41,7 @@ class TestNames:
         [
             *(
                 (name, "cannot name an index")
-                for name in ("", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "ä", "a" * 65)
+                for name in ("", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "ä", "a" * 65, "CON", "aux.x", "a.")
             ),
             *((name, "choose another name") for name in ("demo", "demo-web")),
         ],

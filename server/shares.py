@@ -1,0 +1,137 @@
+"""What one holder of a key may take of a server while others have keys, too: places, and requests a minute.
+
+Everything here counts in one process and forgets it at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prefrag.components.settings import settings
+from prefrag.server.keys import PUBLIC_PATHS, current_access
+from prefrag.server.security import path_of, refuse
+
+# What clients are asked to wait where nobody knows when there will be room.
+RETRY_SECONDS = 5
+
+
+def holder_of(scope: Scope) -> str:
+    """Name the one on whose account a request goes: its key, or its address where it needs none."""
+    return current_access.get().key or (scope.get("client") or ("",))[0]
+
+
+class Busy(Exception):
+    """There is no place: 503 where there is none for anybody, 429 where the holder has its share."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(message)
+        self.status = status
+        self.headers = {"Retry-After": str(RETRY_SECONDS)}
+
+
+class Places:
+    """Places for so many at once, and places to wait for one.
+
+    While places are shared, a holder gets a further one only if it has fewer than are free (with a share of 50%): one
+    holder gets half of all, two a third each, and whoever comes next still finds one free. What is begun is never
+    stopped for another, so places that are held back are the only ones that are free at once. Those who wait get
+    theirs in turn, a holder after the other.
+    """
+
+    def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
+        self.most = most
+        self.most_waiting = most_waiting
+        self._what = what
+        self._are_shared = are_shared
+        self._held: Counter[str] = Counter()
+        # In the order of their turns.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    async def take(self, holder: str, seconds: float) -> None:
+        """Take a place, or wait for one."""
+        if holder not in self._waiting and self._fits(self._held[holder], self._free):
+            self._held[holder] += 1
+            return
+        queue, free = self._waiting.get(holder, ()), self.most_waiting - self._count_waiting()
+        if not self._fits(len(queue), free):
+            raise self._refusal(holder, by_share=self._free > 0 or free > 0)
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(holder, deque()).append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled():
+                self.leave(holder)
+            else:
+                self._remove(holder, turn)
+            if isinstance(error, TimeoutError):
+                raise self._refusal(holder, by_share=self._free > 0) from None
+            raise
+
+    def leave(self, holder: str) -> None:
+        """Give a place back, which goes to the next whose turn it is."""
+        self._held -= Counter([holder])
+        while fitting := [each for each in self._waiting if self._fits(self._held[each], self._free)]:
+            turn = self._waiting[fitting[0]][0]
+            self._remove(fitting[0], turn)
+            if not turn.done():
+                self._held[fitting[0]] += 1
+                turn.set_result(None)
+
+    @property
+    def _free(self) -> int:
+        return self.most - self._held.total()
+
+    def _count_waiting(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def _fits(self, own: int, free: int) -> bool:
+        share = settings.share if self._are_shared() else 100
+        return own * (100 - share) < free * share
+
+    def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
+        turns = self._waiting.pop(holder, deque())
+        if left := deque(each for each in turns if each is not turn):
+            # Behind all others that wait.
+            self._waiting[holder] = left
+
+    def _refusal(self, holder: str, by_share: bool) -> Busy:
+        if by_share:
+            held, waiting = self._held[holder], len(self._waiting.get(holder, ()))
+            return Busy(
+                429,
+                f"This key has its share of the {self._what} of this server process ({held} in work, {waiting} "
+                f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
+            )
+        waiting = self._count_waiting()
+        return Busy(503, f"Too many {self._what} ({self._held.total()} in work, {waiting} waiting): ask again later.")
+
+
+class RequestRate:
+    """Refuse the requests of a holder that has sent too many in a minute, before their bodies are read."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+        self.most = settings.requests_a_minute
+        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 429."""
+        limit, holder = RateLimitItemPerMinute(self.most), holder_of(scope)
+        counts = self.most and scope["type"] == "http" and not PUBLIC_PATHS.fullmatch(path_of(scope))
+        if not counts or self._limiter.hit(limit, holder):
+            await self.app(scope, receive, send)
+            return
+        wait = math.ceil(self._limiter.get_window_stats(limit, holder).reset_time - time.time())
+        message = f"This server process takes {self.most:,} requests of a key in a minute (PREFRAG_REQUESTS_A_MINUTE)."
+        await refuse(scope, receive, send, 429, message, {"Retry-After": str(max(1, wait))})
