@@ -189,11 +189,7 @@ class TestInstructions:
         assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
         assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
 
-    @pytest.mark.parametrize(
-        ("text", "attached"),
-        [(ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0)],
-        ids=["files", "tools"],
-    )
+    @for_each("text, attached", (ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0))
     def test_do_not_hold_what_open_webui_puts_beside_them(self, text: str, attached: int):
         messages = [{"role": "system", "content": f"Answer in Dutch.\n{text}"}, {"role": "user", "content": ASKED}]
 
