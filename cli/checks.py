@@ -41,6 +41,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_st
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.components.tracing import sent_to_tracing
 from prefrag.version import find_version
 
 Status = Literal["ok", "note", "problem"]
@@ -131,6 +132,9 @@ def _check_settings(name: str) -> Iterator[Finding]:
         if unread := [variable for variable in named if variable not in os.environ]:
             text = f"{file} sets {', '.join(unread)}, which only serve and mcp read"
             yield Finding("settings", "note", text, "Export them for ask and the other commands.")
+    if settings.auto_trace or sent_to_tracing():
+        what = "with the words of each run" if settings.trace_content else "without words of a run"
+        yield Finding("tracing", "note", f"Spans are sent where a tracer is set up, {what}")
     if log := audit_log():
         try:
             open_to_others = check_audit_log()
@@ -348,12 +352,14 @@ def _check_extras() -> Finding:
 def _check_keys() -> Finding:
     from prefrag.server.keys import read_keys
 
-    advice = "Beyond this machine serve needs one: prefrag keys add NAME"
+    advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
     except ValueError as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     expired = sum(key.has_expired for key in kept)
+    if not named and not kept and settings.require_key:
+        return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"

@@ -49,7 +49,10 @@ def serve(
     from prefrag.components.settings import settings
     from prefrag.server import supervisor
     from prefrag.server.collections import listed_collections
-    from prefrag.server.keys import Keyring, is_loopback
+    from prefrag.server.head_limit import HeadLimit
+    from prefrag.server.keys import Keyring
+    from prefrag.server.page_token import offer_tokens
+    from prefrag.server.security import is_loopback
 
     # The application reads the same file, so the decision below must use it too.
     load_env_file()
@@ -69,17 +72,25 @@ def serve(
         os.environ["PREFRAG_COLLECTIONS"] = collections
     listed_collections()
     choose_served(pipeline, pipelines_dir, demo)
-    try:
-        supervisor.run(
-            "prefrag.server.app:create_app",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            # Hayhooks sends uvicorn's messages through its own log.
-            log_config=None,
-            timeout_graceful_shutdown=settings.drain_seconds,
+    if not keyring.is_required:
+        typer.echo(
+            "Without keys, whatever runs on this machine may ask: put no proxy and no tunnel before this service, or "
+            "make a key first (prefrag keys add NAME).",
+            err=True,
         )
+    try:
+        with offer_tokens(host, port):
+            supervisor.run(
+                "prefrag.server.app:create_app",
+                factory=True,
+                host=host,
+                port=port,
+                workers=workers,
+                http=HeadLimit,
+                # Hayhooks sends uvicorn's messages through its own log.
+                log_config=None,
+                timeout_graceful_shutdown=settings.drain_seconds,
+            )
     except SystemExit as error:
         # The port is taken, for example; uvicorn has reported why, with an exit code of its own.
         raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error

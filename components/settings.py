@@ -219,6 +219,9 @@ class _Service(BaseSettings):
         "kind is needed to listen on anything but loopback",
         "none",
     )
+    require_key: Switch = _setting(
+        False, "`on` asks for a key on this machine too, whether there is one yet or not", wrong=True
+    )
     audit_log: Place = _setting(
         None,
         "the file to which a [line](serving.md#the-audit-log) is appended for whatever leaves this machine, before it "
@@ -226,6 +229,16 @@ class _Service(BaseSettings):
         "none is kept",
     )
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
+    auto_trace: Switch = _setting(
+        False,
+        "`on` traces runs where OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
+        "tracer that a program or a YAML enables traces in any case",
+        wrong=False,
+        alias="HAYSTACK_AUTO_TRACE_ENABLED",
+    )
+    trace_content: Switch = _setting(
+        False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
+    )
     cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
     open_deploy: Switch = _setting(
         False,

@@ -32,7 +32,7 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -
         for file in group:
             earlier = stored.get(str(file.path), {})
             try:
-                data, modified = _read(file.path)
+                data, modified = _read(file.source or file.path)
                 file_hash = fingerprint(data)
                 current = {key: count for key, (version, count) in earlier.items() if version == file_hash}
                 # A crash can leave only some passages of a file where a store has no transactions.

@@ -17,7 +17,7 @@ from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
-from prefrag.components.audit_log import label_audit
+from prefrag.components.audit_log import AuditLogFailed, audit, label_audit
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
@@ -26,6 +26,7 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
+from prefrag.components.tracing import sent_to_tracing
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
@@ -97,6 +98,8 @@ async def stream(
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
     try:
+        if sent := sent_to_tracing():
+            context.run(audit, "tracing", sent=sent)
         async with aclosing(end_with_tasks(engine, began + deadline, context)) as outputs:
             async for output in outputs:
                 if result := output.get("answer", {}).get("result"):
@@ -109,6 +112,8 @@ async def stream(
                         if id(event) not in seen:
                             seen[id(event)] = event
                             yield event
+    except AuditLogFailed as error:
+        raise _make_failure(str(error), state, local) from error
     except TimeoutError as error:
         raise _make_failure(
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "

@@ -1,4 +1,4 @@
-"""State in words what a run sent to models on other machines."""
+"""State in words what a run sent to models on other machines, and to tracing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
             key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
-    return [
+    traced = ["Sent to a tracing backend: your words, and what was answered."]
+    return (traced if result.get("sent_to_tracing") == "content" else []) + [
         f"Sent to a remote model: {_count(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
         + (f", to {host}." if with_host and host else ".")
         for (content, host), (calls, tokens) in sums.items()

@@ -31,6 +31,7 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.indexing.journal import end_all_changes
 from prefrag.indexing.report import IndexReport
 from prefrag.server import feedback
 from prefrag.server.collection_routes import make_routes
@@ -42,12 +43,9 @@ from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
+from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import STORES, find_outages
-from prefrag.server.security import (
-    BodyLimit,
-    OpenRoutes,
-    is_open,
-)
+from prefrag.server.security import BodyLimit, OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
@@ -62,7 +60,7 @@ _LAST_SECONDS = 5.0
 
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
-    keyring, open_deploy = Keyring(), settings.open_deploy
+    keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
     listed_collections()
     hide_stand_ins(files.values())
@@ -79,7 +77,7 @@ def create_app() -> FastAPI:
     indexing = IndexingProcess()
     at_work: set[asyncio.Task[IndexReport]] = set()
 
-    app = create_hayhooks()
+    app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # The innermost middleware, so that refusals still carry the CORS headers and the request id; `add_middleware` would
     # put each around those of Hayhooks.
@@ -87,7 +85,7 @@ def create_app() -> FastAPI:
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
-        Middleware(ApiKeys, keyring=keyring),
+        Middleware(ApiKeys, keyring=keyring, page_token=page_token),
         Middleware(RequestRate),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
@@ -132,8 +130,10 @@ def create_app() -> FastAPI:
                 for name, reason in sorted(failed.items()):
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
                 await find_unreachable()
+                await asyncio.to_thread(end_all_changes)
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                page_token.show()
                 yield
         finally:
             # What the server has cancelled still tells its client.
@@ -192,6 +192,18 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
     hayhooks_settings.tracing_include_haystack_spans = False
     hayhooks_settings.tracing_buffer_capacity = 1
     hayhooks_settings.monitoring_enabled = False
+
+
+def _create_hayhooks() -> FastAPI:
+    """Make the application of Hayhooks, and keep it from sending to an endpoint that is set for another purpose."""
+    endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
+    hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
+    app = create_hayhooks()
+    os.environ.update(hidden)
+    # FastAPI takes these only when it is made.
+    if telemetry := vars(app).get("_telemetry"):
+        telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
+    return app
 
 
 class StrictRoute(APIRoute):

@@ -18,9 +18,9 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.errors import Missing, error_kind
+from prefrag.components.errors import Missing, http_status
 from prefrag.components.state.web_switch import web_setting
-from prefrag.indexing import index_list
+from prefrag.indexing import journal
 from prefrag.indexing.report import IndexReport
 from prefrag.server import uploads
 from prefrag.server.collections import (
@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
     "Documents are added and deleted with an API key that may write, which the administrator makes: "
-    "prefrag keys add NAME --write"
+    "prefrag keys add NAME --write. On the machine itself the page needs none: open the address that the terminal of "
+    "`prefrag serve` shows"
 )
 # The conversion of files takes a whole processor.
 _CHANGES_AT_ONCE = 2
@@ -68,11 +69,11 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
 
     async def read(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(index_list.WAIT_SECONDS):
+        async with asyncio.timeout(journal.WAIT_SECONDS):
             return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
     async def change(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(index_list.WAIT_SECONDS):
+        async with asyncio.timeout(journal.WAIT_SECONDS):
             await places.acquire()
         try:
             return await to_thread.run_sync(work, limiter=changing)
@@ -81,7 +82,7 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
 
     async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
         with until_done:
-            return await change(partial(uploads.add_uploads, collection, incoming, partial(indexing.index, collection)))
+            return await change(partial(indexing.index, collection, incoming))
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
@@ -109,7 +110,7 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
-            incoming = until_done.enter_context(index_list.make_incoming())
+            incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
             work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
@@ -151,7 +152,7 @@ def _refuse_errors() -> Iterator[None]:
     except TimeoutError as error:
         raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:
-        status = getattr(error, "http_status", error_kind(error).http_status)
+        status = http_status(error)
         message = str(error)
         if isinstance(error, FileNotFoundError):
             status = HTTPStatus.NOT_FOUND

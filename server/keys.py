@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
-import ipaddress
 import logging
 import os
 import re
@@ -17,7 +15,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers
@@ -29,7 +26,8 @@ from prefrag.components.errors import BadInput, Missing
 from prefrag.components.file_lock import hold_lock
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
-from prefrag.server.security import DEPLOY_PATHS, path_of, refuse
+from prefrag.server.page_token import PageToken
+from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, path_of, refuse, stays_on_this_machine
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +39,8 @@ _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
 # A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
-PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
+_PROBES = re.compile(r"/(ready|live)")
+PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,8 @@ class Access:
 
 
 ANYONE = Access(deploys=True)
+# Of the cookie of the page; no name of a key holds a colon.
+AT_TERMINAL = Access("page:token", writes=True)
 # Set for each request before anything else reads it. Whatever a request starts inherits it.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
@@ -161,7 +162,8 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, a file of keys, or a setting that names such a file.
+    Keys are required as soon as there is one in the environment, a file of keys, or a setting that names such a file or
+    requires them.
     From then on they stay required as long as the process runs, so that no lost file opens the service.
     """
 
@@ -176,12 +178,13 @@ class Keyring:
         self._of_file: tuple[Key, ...] = ()
         self._seen: object = None
         self._file_is_required = settings.keys_file is not None
+        self._always = settings.require_key
         self._read_again()
 
     @property
     def is_required(self) -> bool:
         """Whether a request needs a key."""
-        return bool(self._of_environment) or self._file_is_required
+        return bool(self._of_environment) or self._file_is_required or self._always
 
     @property
     def has_keys(self) -> bool:
@@ -230,31 +233,45 @@ class Keyring:
 
 
 class ApiKeys:
-    """Require a key, as a bearer token; without any key, serve this machine alone.
+    """Require a key, as a bearer token, or the cookie of the page; without any key, serve this machine alone.
 
     What the key allows is :data:`current_access` of the request.
     """
 
-    def __init__(self, app: ASGIApp, keyring: Keyring):
+    def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
         self.app = app
         self.keyring = keyring
+        self.page_token = page_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or PUBLIC_PATHS.fullmatch(path_of(scope)):
+        path = path_of(scope) if scope["type"] != "lifespan" else ""
+        if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        access = self.keyring.find(_read_token(scope))
-        if access is None and self.keyring.is_required:
-            message = "Send a valid API key in the header: Authorization: Bearer KEY"
-            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
-        elif access is None and not _stays_on_this_machine(scope):
+        access, is_local = self.keyring.find(_read_token(scope)), stays_on_this_machine(scope)
+        is_own_page = is_local and comes_from_own_page(scope)
+        if access is None and is_own_page and self.page_token.is_held(scope):
+            access = AT_TERMINAL
+        if access is None and not self.keyring.is_required and not is_local:
             message = (
                 "Without keys (`prefrag keys add NAME`, PREFRAG_API_KEYS) this service answers only on and under the "
-                "names of its own machine."
+                "names of its own machine, and no request that a proxy has forwarded."
             )
             await refuse(scope, receive, send, 403, message)
-        elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path_of(scope)):
+        elif path == "/access" and scope.get("method") == "POST":
+            cookie = self.page_token.exchange(_read_token(scope), scope) if is_own_page else None
+            if cookie is not None:
+                await cookie(scope, receive, send)
+                return
+            message = "This address has been used, or is of an earlier start: open the one that the terminal shows now."
+            await refuse(scope, receive, send, 403, message)
+        elif PUBLIC_PATHS.fullmatch(path):
+            await self.app(scope, receive, send)
+        elif access is None and self.keyring.is_required:
+            message = "Send a valid API key in the header: Authorization: Bearer KEY"
+            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
             await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
             access = access or ANYONE
@@ -268,32 +285,6 @@ class ApiKeys:
 def _read_token(scope: Scope) -> str:
     scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def is_loopback(host: str) -> bool:
-    """Check whether only this machine can reach a host."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _stays_on_this_machine(scope: Scope) -> bool:
-    """Check whether a request came in over the loopback interface and under one of its names.
-
-    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
-    """
-    address = (scope.get("server") or ("localhost",))[0]
-    with contextlib.suppress(ValueError):
-        if not ipaddress.ip_address(address).is_loopback:
-            return False
-    try:
-        name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
-    except ValueError:
-        return False
-    return name == address or is_loopback(name)
 
 
 def _hash(secret: str) -> str:

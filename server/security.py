@@ -1,9 +1,12 @@
-"""Closed routes and the limit of a body in front of Hayhooks, which has none of its own."""
+"""Closed routes, the limit of a body, and what comes from this machine: Hayhooks has nothing of the kind."""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -16,10 +19,12 @@ BODY_SECONDS = 30.0
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
-    r"|access|feedback|mcp|docs|docs/oauth2-redirect|redoc|openapi\.json)"
+    r"|access|feedback|mcp|openapi\.json)"
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
+# What proxies and tunnels add: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.
+_FORWARDING = re.compile(r".*forwarded.*|via|(.*-)?(real|client|connecting)-ip|(cf|x-original|x-envoy)-.*")
 DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 
@@ -93,6 +98,47 @@ def _is_upload(scope: Scope) -> bool:
 def path_of(scope: Scope) -> str:
     """Get the path of a request, without the prefix under which a proxy serves the application."""
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def is_loopback(host: str) -> bool:
+    """Check whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def stays_on_this_machine(scope: Scope) -> bool:
+    """Check whether a request came from this machine over the loopback interface, under one of its names, directly.
+
+    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
+    A bare proxy shows at most by HTTP/1.0, which nginx 1.22 speaks by default; otherwise it cannot be seen.
+    """
+    client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
+    headers = Headers(scope=scope)
+    if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
+        return False
+    for end in (client, address):
+        # Within one process the ends have names instead.
+        with suppress(ValueError):
+            if not ipaddress.ip_address(end).is_loopback:
+                return False
+    try:
+        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return False
+    return name == address or is_loopback(name)
+
+
+def comes_from_own_page(scope: Scope) -> bool:
+    """Check whether a browser says that a page of this very address has sent a request; other programs say nothing."""
+    headers = Headers(scope=scope)
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is None and site is None:
+        return False
+    return origin in (None, f"http://{headers.get('host')}") and site in (None, "same-origin")
 
 
 async def refuse(

@@ -92,9 +92,6 @@ def run(app: str, **options: Any) -> None:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         listening.close()
-    if signal.SIGTERM in stopped_by:
-        # The end of a process that has no parent.
-        signal.raise_signal(signal.SIGTERM)
 
 
 def _report(dead: BaseProcess) -> None:

@@ -16,6 +16,7 @@ from prefrag.components.state.evidence import find_evidence, find_sentence
 from prefrag.components.state.places import heading_of, position_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
+from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
 
@@ -101,6 +102,7 @@ def compose(
             if event.kind == "held_back"
         ],
         "sent_to_models": [asdict(sent) for sent in state.sent_to_models],
+        "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }
 

@@ -160,7 +160,8 @@ function whatLeft(result) {
   const remote = (result.sent_to_models ?? []).filter((one) => one.remote);
   const near = (result.sent_to_models ?? []).filter((one) => !one.remote).reduce((sum, one) => sum + one.calls, 0);
   const items = [];
-  if (!sent.length && !remote.length) items.push(leftItem("shield", "is-kept", "Nothing: no query, no passage."));
+  const traced = result.sent_to_tracing === "content";
+  if (!sent.length && !remote.length && !traced) items.push(leftItem("shield", "is-kept", "Nothing: no query, no passage."));
   for (const one of sent) items.push(leftItem("out", "is-out", `To ${one.source === "web" ? "the web" : one.source}: `, strange("q", one.query)));
   for (const one of remote) {
     const tokens = one.prompt_tokens + one.completion_tokens;
@@ -168,6 +169,7 @@ function whatLeft(result) {
     items.push(leftItem("out", "is-out", `To a remote model (${one.role}): ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
+  if (traced) items.push(leftItem("out", "is-out", "To a tracing backend: your words, and what was answered."));
   for (const one of held) items.push(leftItem("shield", "is-kept", "Held back: ", strange("q", one.query), ` (${one.reason})`));
   if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or network.`));
   return make("ul", { class: "left" }, items);

@@ -33,7 +33,7 @@ async function draw(said = null) {
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
     collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone(problem) : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write."),
+    writes ? dropZone(problem) : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write. On the machine that serves, open the address that its terminal shows."),
     problem, list);
   if (!collection) {
     list.replaceChildren(make("p", { class: "empty" }, "There is nothing yet."));

@@ -8,6 +8,7 @@ import { clearConversations, forgetConversation, historyOf, keepConversation, ne
 import { isRemembered, keepKey, readKey } from "./key.js";
 import { chosenPipeline, runOptions, showOptions } from "./options.js";
 import { TurnView } from "./run.js";
+import { useToken } from "./token.js";
 
 const question = byId("question");
 let conversation = newConversation();
@@ -16,15 +17,17 @@ let access = null;
 let collections = null;
 
 async function start() {
+  const refused = await useToken();
   try {
     access = await callIfThere("access");
     const { pipelines } = await call("pipelines");
     await listCollections();
     showOptions(pipelines, collections);
-    notice(pipelines.length ? "" : "No pipeline is ready yet. Reload the page in a moment.");
+    if (refused && !access?.writes) notice(refused);
+    else notice(pipelines.length ? "" : "No pipeline is ready yet. Reload the page in a moment.");
   } catch (failure) {
     const { title, text } = describe(failure);
-    notice(failure.status === 401 ? "This service needs an API key." : `${title}. ${text}`);
+    notice(failure.status === 401 ? refused || "This service needs an API key." : `${title}. ${text}`);
     if (failure.status !== 401) return;
   }
   byId("key-button").hidden = !(readKey() || access?.needs_key);
@@ -209,7 +212,7 @@ function askForKey(reason) {
 }
 document.addEventListener("key-needed", () => askForKey(readKey()
   ? "This service does not know the key that this browser sent. Enter another one."
-  : "This service answers only with a key. Whoever runs it gives you one."));
+  : "This service answers only with a key. Whoever runs it gives you one, or on its own machine opens the address that its terminal shows."));
 byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter a key to use another one."));
 byId("key-cancel").addEventListener("click", () => keyDialog.close());
 byId("key-forget").addEventListener("click", () => {
@@ -255,4 +258,6 @@ byId("theme-button").addEventListener("click", () => {
 showTheme();
 drawConversations();
 question.focus();
+// The address of the terminal may be opened in this very tab.
+addEventListener("hashchange", () => location.hash && start());
 start();

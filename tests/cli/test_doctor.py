@@ -252,6 +252,16 @@ class TestServing:
         assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
         assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][-1]["text"]
 
+    @pytest.mark.parametrize(("words", "what"), [("off", "without words"), ("on", "with the words")])
+    def test_tracing_is_named_where_it_is_switched_on(
+        self, demo: None, monkeypatch: pytest.MonkeyPatch, words: str, what: str
+    ):
+        assert "tracing" not in examined()[1]
+        monkeypatch.setenv("HAYSTACK_AUTO_TRACE_ENABLED", "true")
+        monkeypatch.setenv("PREFRAG_TRACE_CONTENT", words)
+
+        assert what in examined()[1]["tracing"][0]["text"]
+
     @pytest.mark.parametrize(
         ("name", "status"),
         [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")],

@@ -11,13 +11,18 @@ import pytest
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines.asking import limit_deadline
 from prefrag.server import supervisor
+from prefrag.server.head_limit import HeadLimit
 from tests.cli.running import prefrag
 from tests.components.document_stores.tantivy.passages import passage
 from tests.indexes import index_of
 
 
-def test_serves_this_machine_alone_by_default(started: dict[str, Any]):
-    assert prefrag("serve", "--demo").exit_code == 0
+def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict[str, Any]):
+    result = prefrag("serve", "--demo")
+
+    assert result.exit_code == 0
+    assert "put no proxy and no tunnel before this service" in result.stderr
+    assert started["http"] is HeadLimit
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1416, 1)
     assert started["app"] == "prefrag.server.app:create_app"
 
@@ -34,7 +39,9 @@ def test_refuses_other_machines_without_a_key(started: dict[str, Any], host: str
 def test_serves_other_machines_with_a_key(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
 
-    assert prefrag("serve", "--demo", "--host", "0.0.0.0", "--workers", 2).exit_code == 0
+    result = prefrag("serve", "--demo", "--host", "0.0.0.0", "--workers", 2)
+
+    assert (result.exit_code, "proxy" in result.stderr) == (0, False)
     assert (started["host"], started["workers"]) == ("0.0.0.0", 2)
 
 

@@ -10,8 +10,7 @@ from starlette.testclient import TestClient
 
 from prefrag.server.app import create_app
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted_yaml, search
-from tests.server.serving import listening
+from tests.pipelines.scripted import answer, search
 
 Serve = Served = Callable[..., TestClient]
 QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
@@ -184,76 +183,6 @@ class TestClosedRoutes:
 
         assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
         assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
-
-
-@pytest.fixture(scope="class")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """An application that asks for keys and lets pipelines be deployed."""
-    folder = tmp_path_factory.mktemp("yaml")
-    (folder / "prefrag.yaml").write_text(scripted_yaml(search("alpha"), answer("1974")), encoding="utf-8")
-    settings = {"PREFRAG_API_KEYS": "first, second", "PREFRAG_OPEN_DEPLOY": "on"}
-    with listening(PREFRAG_PIPELINES_DIR=str(folder), **settings) as (app, _):
-        yield TestClient(app)
-
-
-class TestKeys:
-    @pytest.mark.parametrize(
-        ("method", "path"),
-        [
-            ("POST", "/prefrag/run"),
-            ("POST", "/v1/chat/completions"),
-            ("POST", "/chat/completions"),
-            ("GET", "/v1/models"),
-            ("GET", "/models"),
-            ("GET", "/status"),
-            ("GET", "/status/prefrag"),
-            ("GET", "/docs"),
-            ("GET", "/openapi.json"),
-            ("POST", "/deploy_files"),
-            ("POST", "/deploy-yaml"),
-            ("POST", "/undeploy/prefrag"),
-        ],
-    )
-    def test_no_route_answers_without_one(self, client: TestClient, method: str, path: str):
-        response = client.request(method, path, json=QUESTION)
-
-        assert response.status_code == 401
-        assert response.headers["www-authenticate"] == "Bearer"
-
-    @pytest.mark.parametrize(
-        "header", ["Bearer wrong", "Bearer ", "Bearer first, second", "Basic second", "second", "Bearer sec\u00f6nd"]
-    )
-    def test_a_wrong_key_is_refused(self, client: TestClient, header: str):
-        headers = {b"authorization": header.encode("latin-1")}
-
-        assert client.post("/prefrag/run", json=QUESTION, headers=headers).status_code == 401
-        assert "model" not in CALLS
-
-    @pytest.mark.parametrize("key", ["first", "second"])
-    def test_each_key_opens(self, client: TestClient, key: str):
-        response = client.post("/prefrag/run", json=QUESTION, headers={"Authorization": f"Bearer {key}"})
-
-        assert response.status_code == 200
-
-    @pytest.mark.parametrize("path", ["/ready", "/live"])
-    def test_probes_need_none(self, client: TestClient, path: str):
-        assert client.get(path).status_code == 200
-
-
-class TestWithoutKeys:
-    def test_only_this_machine_is_served(self, served: Served):
-        outside = TestClient(served().app, base_url="http://192.168.1.5:1416")
-
-        response = outside.post("/prefrag/run", json=QUESTION)
-
-        assert response.status_code == 403
-        assert "PREFRAG_API_KEYS" in response.json()["detail"]
-        response = served().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
-        assert response.status_code == 403, "a foreign name for this machine"
-
-    @pytest.mark.parametrize("host", ["localhost:1416", "127.0.0.1", "[::1]:1416"])
-    def test_its_own_names_are_served(self, served: Served, host: str):
-        assert served().post("/prefrag/run", json=QUESTION, headers={"Host": host}).status_code == 200
 
 
 class TestLimits:

@@ -291,10 +291,14 @@ class TestARunningServer:
 
     def test_lets_only_the_keys_of_the_environment_deploy(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
-        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
         client, secret = serve(), add_key("ada", writes=True)
 
+        wrong = ["", "Bearer ", "Bearer first, second", "Basic second", "second", "Bearer sec\u00f6nd"]
+        for headers in ({b"authorization": header.encode("latin-1")} for header in wrong):
+            response = client.post("/deploy_files", json={}, headers=headers)
+            assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
         assert client.post("/deploy_files", json={}, headers=bearer(secret)).status_code == 403
         # The route is there and does not like the empty body; what nobody may open is not there.
-        assert client.post("/deploy_files", json={}, headers=bearer("first")).status_code == 422
+        assert client.post("/deploy_files", json={}, headers=bearer("second")).status_code == 422
         assert client.post("/v1/files", json={}, headers=bearer("first")).status_code == 404

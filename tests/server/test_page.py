@@ -64,16 +64,6 @@ class TestFiles:
     def test_nothing_else_is_served(self, served: Served, path: str):
         assert served().get(path).status_code == 404
 
-    def test_they_need_no_key_and_the_pipelines_do(self, serve: Served, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
-        client = serve()
-
-        assert client.get("/").status_code == 200
-        assert client.get("/page/main.js").status_code == 200
-        assert client.get("/pipelines").status_code == 401
-        # It could be a pipeline of that name.
-        assert client.post("/page/run", json={}).status_code == 401
-
     def test_they_are_in_the_wheel(self):
         settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
         patterns = settings["tool"]["setuptools"]["package-data"]["prefrag.server"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from prefrag.server.keys import _stays_on_this_machine, is_loopback
-from prefrag.server.security import is_open
+from prefrag.server.security import is_loopback, is_open, stays_on_this_machine
 
 
 class TestOpenPaths:
@@ -15,7 +16,7 @@ class TestOpenPaths:
             "/prefrag/run",
             "/v1/chat/completions",
             "/ready",
-            "/docs",
+            "/openapi.json",
             "/status/prefrag",
             "/",
             "/page/main.js",
@@ -30,6 +31,8 @@ class TestOpenPaths:
         [
             "",
             "/deploy-yaml",
+            "/docs",
+            "/redoc",
             "/page/",
             "/page/../x.js",
             "/page/main",
@@ -48,11 +51,28 @@ class TestOpenPaths:
         assert is_open("/undeploy/prefrag", open_deploy=True)
 
 
-@pytest.mark.parametrize("host", ["[", "[::1", "a b", ""])
-def test_a_name_that_is_none_is_not_of_this_machine(host: str):
-    scope = {"type": "http", "server": ("127.0.0.1", 1416), "headers": [(b"host", host.encode())]}
+LOCAL = [{}, {"client": ("127.8.8.8", 1)}, {"server": ("testserver", 80)}, {"headers": [(b"host", b"[::1]:1416")]}]
+ELSEWHERE = [
+    *({"client": client} for client in (None, ("", 1), ("192.168.1.5", 1), ("2001:db8::1", 1))),
+    *({"server": (address, 1416)} for address in ("192.168.1.5", "::")),
+    *({"headers": [(b"host", host)]} for host in (b"[", b"[::1", b"a b", b"", b"rebound.example", b"192.168.1.5:1416")),
+    *(
+        {"headers": [(b"host", b"localhost"), (name, b"")]}
+        for name in (
+            *(b"x-forwarded-for", b"x-forwarded-proto", b"forwarded", b"via", b"x-real-ip", b"x-client-ip"),
+            *(b"cf-connecting-ip", b"cf-ray", b"true-client-ip", b"x-original-host"),
+        )
+    ),
+    # What bare proxies speak.
+    {"http_version": "1.0"},
+]
 
-    assert not _stays_on_this_machine(scope)
+
+@pytest.mark.parametrize(("change", "local"), [*((one, True) for one in LOCAL), *((one, False) for one in ELSEWHERE)])
+def test_only_what_no_proxy_has_shown_to_forward_is_of_this_machine(change: dict[str, Any], local: bool):
+    scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1416), "headers": [(b"host", b"localhost:1416")]}
+
+    assert stays_on_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local
 
 
 @pytest.mark.parametrize(

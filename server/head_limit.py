@@ -1,0 +1,48 @@
+"""A limit of time for the head of a request, which uvicorn does not have."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+HEAD_SECONDS = 30.0
+
+
+class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection that is closed when the head of its request has not arrived in time.
+
+    Between two requests the keep-alive time of uvicorn counts, until the next head begins.
+    """
+
+    seconds = HEAD_SECONDS
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.seconds, self._close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has arrived; the waiting ends with the head, and begins with the first part of the next one."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self._close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        # A WebSocket has taken the connection over, and has a protocol of its own.
+        if self.transport.get_protocol() is self:
+            self.transport.close()

@@ -1,0 +1,22 @@
+/** The token of the address that the terminal shows: exchanged once for a cookie that no script can read, kept nowhere. */
+
+/**
+ * Exchange the token of the address, if it has one, and take it out of the address.
+ * @returns {Promise<string>} Why it was refused; nothing where it was taken, or where there was none.
+ */
+export async function useToken() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token === null) return "";
+  history.replaceState(null, "", location.pathname + location.search);
+  try {
+    const response = await fetch(new URL("access", document.baseURI), {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}` },
+      credentials: "same-origin",
+    });
+    return response.ok ? "" : (await response.json()).detail;
+  } catch {
+    // Where no server answers, the next request says so.
+    return "";
+  }
+}

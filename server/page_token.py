@@ -1,0 +1,94 @@
+"""A token of this server, by which a person at its terminal opens the page without a key, as in Jupyter.
+
+`prefrag serve` makes a secret that ends with it. Its workers show an address with a token in the fragment, which no
+request and no log holds. The page exchanges the token for a cookie; a token works once, and then the next one is shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Scope
+
+from prefrag.server.security import is_loopback
+
+# From `serve` to its workers; not a setting.
+_VARIABLE = "_SERVE_PAGE_TOKEN"
+_FIRST = "first"
+
+
+@contextmanager
+def offer_tokens(host: str, port: int) -> Iterator[None]:
+    """Let the workers that begin in this context show tokens, if a terminal shows them and this machine is served."""
+    os.environ.pop(_VARIABLE, None)
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    if not sys.stdout.isatty() or not is_loopback(name):
+        yield
+        return
+    address = f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+    with tempfile.TemporaryDirectory(prefix="prefrag-token-", ignore_cleanup_errors=True) as folder:
+        Path(folder, _FIRST).touch(mode=0o600)
+        os.environ[_VARIABLE] = json.dumps([secrets.token_urlsafe(), folder, address])
+        try:
+            yield
+        finally:
+            os.environ.pop(_VARIABLE, None)
+
+
+class PageToken:
+    """The token that counts now, which all workers of a server share, and the cookie that it is exchanged for."""
+
+    def __init__(self) -> None:
+        """Take over what `serve` has offered, if it has; no process that this one starts inherits it."""
+        secret, folder, self._address = json.loads(os.environ.pop(_VARIABLE, '["", "", ""]'))
+        self._folder = Path(folder) if folder else None
+        self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
+
+    def show(self, used: str = _FIRST) -> bool:
+        """Show a new token in the place of one that is used, unless that one was used before."""
+        if self._folder is None:
+            return False
+        token = secrets.token_urlsafe()
+        try:
+            # The folder holds one empty file, named by the hash of the token that counts. Renaming it happens once, in
+            # whichever worker; where the folder was cleared away, no token counts.
+            os.rename(self._folder / used, self._folder / _hash(token))
+        except OSError:
+            return False
+        # A server may outlive its terminal.
+        with suppress(OSError):
+            print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
+        return True
+
+    def exchange(self, token: str, scope: Scope) -> Response | None:
+        """Exchange a token for the cookie; nothing is returned where the token does not count."""
+        if not self.show(_hash(token)):
+            return None
+        response = Response(status_code=204)
+        response.set_cookie(_cookie_name(scope), self._cookie, httponly=True, samesite="strict")
+        return response
+
+    def is_held(self, scope: Scope) -> bool:
+        """Check whether a request has the cookie."""
+        given = HTTPConnection(scope).cookies.get(_cookie_name(scope), "")
+        return bool(self._cookie) and hmac.compare_digest(given.encode(), self._cookie.encode())
+
+
+def _cookie_name(scope: Scope) -> str:
+    """Name the cookie by the port: a browser does not keep the cookies of two ports apart."""
+    return f"prefrag-{(scope.get('server') or ('', 0))[1]}"
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
