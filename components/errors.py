@@ -5,6 +5,11 @@ They lie in the lowest folder, so that every other one may raise them.
 
 from __future__ import annotations
 
+import errno
+
+# A disk that is full, a quota that is used up, a file that its system takes no larger.
+NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
 
 class PrefragError(Exception):
     """Report a failure to the user: the message states what happened and what to do."""
@@ -43,3 +48,12 @@ def error_kind(error: Exception) -> type[PrefragError]:
     if isinstance(error, PrefragError):
         return type(error)
     return next((kind for builtin, kind in _STANDS_FOR.items() if isinstance(error, builtin)), PrefragError)
+
+
+def http_status(error: Exception) -> int:
+    """Find the status with which an exception is answered.
+
+    :param error: Any exception.
+    :returns: Its own, or that of its kind.
+    """
+    return int(getattr(error, "http_status", error_kind(error).http_status))

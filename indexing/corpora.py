@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from array import array
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -29,7 +30,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
     ids = PassageIds()
     position = saved = 0
     try:
-        with open_corpus(file.path) as stream:
+        with open_corpus(file.source or file.path) as stream:
             for number, end, line in passage_lines(stream):
                 position = end
                 try:
@@ -168,7 +169,11 @@ class CorpusLines:
     def _is_of_another(self, passage: Document) -> bool:
         """Check whether another corpus still holds a passage, which must then not be overwritten."""
         other = passage.meta.get("corpus")
-        if not other or other == str(self._file.path) or not is_there(other):
+        if not other or other == str(self._file.path):
+            return False
+        if passage.id in self._local.written:
+            return True
+        if not is_there(other):
             return False
         if other not in self._others:
             self._others[other] = read_ids(other)
@@ -211,6 +216,16 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
             report.skipped.append(skipped)
         return None
     return np.sort(np.frombuffer(digests, dtype=np.uint64))
+
+
+def readable_ids(corpus: Path) -> set[str]:
+    """Read the ids of the lines of a corpus that are passages."""
+    found = set()
+    with open_corpus(corpus) as stream:
+        for number, _, line in passage_lines(stream):
+            with suppress(PassageError):
+                found.add(read_passage_line(line, number).id)
+    return found
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:

@@ -15,6 +15,7 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.errors import BadInput
 from prefrag.indexing.corpora import contains_id, read_ids
 from prefrag.indexing.discovery import printable, real_path
+from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import PassageStore, is_there, open_passages, origin_of
 
@@ -63,6 +64,9 @@ def prune(
     """
     started = time.perf_counter()
     report = IndexReport()
+    if store == "tantivy":
+        # A file that is indexed but not in its place yet would seem to be gone.
+        end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
     passages.finish()

@@ -27,11 +27,12 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index."""
+    """A file to index, under its path; where that is not its place yet, `source` is."""
 
     path: Path
     size: int
     is_corpus: bool
+    source: Path | None = None
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,23 +18,18 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
-from prefrag.indexing.discovery import real_path
+from prefrag.indexing.journal import change_collection, remove_index
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.stores import (
     connect_elasticsearch,
     elasticsearch_store,
-    index_lock,
     is_own_mapping,
     open_passages,
     origin_of,
 )
 
-# Changes of one collection wait so long for each other.
-WAIT_SECONDS = 60.0
 # A writer that is about to end is waited for.
 _WRITER_SECONDS = 2.0
-# No upload takes so long.
-_LEFT_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -89,52 +81,6 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         raise DocumentStoreError(
             f"The index {path} cannot be deleted ({error.strerror}): stop what uses it and try again."
         ) from error
-
-
-def uploads_folder(collection: str) -> Path:
-    """Find the folder in which the uploaded documents of a collection are kept."""
-    return real_path(data_directory() / "uploads" / collection)
-
-
-@contextmanager
-def make_incoming() -> Iterator[Path]:
-    """Make a folder beside the collections' for files on their way; what is left in it is deleted."""
-    uploads = real_path(data_directory() / "uploads")
-    uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for left in uploads.glob(".incoming-*"):
-        # A server that was killed could not tidy up.
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
-    incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=uploads))
-    try:
-        yield incoming
-    finally:
-        shutil.rmtree(incoming, ignore_errors=True)
-
-
-def remove_index(collection: str) -> None:
-    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it."""
-    folder = uploads_folder(collection)
-    with make_incoming() as rubbish:
-        # First, because without its index nobody could have the rest deleted, should this end in between.
-        if folder.exists():
-            folder.replace(rubbish / "uploads")
-        try:
-            # At once, so that a question finds all of it or nothing.
-            index_path(collection).replace(rubbish / "index")
-        except OSError:
-            if (rubbish / "uploads").exists():
-                (rubbish / "uploads").replace(folder)
-            raise
-
-
-@contextmanager
-def change_collection(collection: str) -> Iterator[None]:
-    """Keep other processes from uploading to a collection and deleting from it."""
-    index_path(collection)
-    with index_lock(f"uploads-{collection}", WAIT_SECONDS, f"changing the documents of {collection}"):
-        yield
 
 
 def _stop_writers(path: Path, held: ExitStack) -> None:

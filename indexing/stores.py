@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from elastic_transport import ConnectionError as ServerUnreachable
@@ -46,6 +47,8 @@ class PassageStore:
 
     # Passages per call: each call commits before it returns, and commits cost time.
     batch = 10_000
+    # Those that are not committed yet, where a commit takes more than a call.
+    written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
         """Wrap a store."""

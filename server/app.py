@@ -31,6 +31,7 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.indexing.journal import end_all_changes
 from prefrag.indexing.report import IndexReport
 from prefrag.server import feedback
 from prefrag.server.collection_routes import make_routes
@@ -129,6 +130,7 @@ def create_app() -> FastAPI:
                 for name, reason in sorted(failed.items()):
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
                 await find_unreachable()
+                await asyncio.to_thread(end_all_changes)
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 page_token.show()

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
@@ -18,9 +19,9 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.errors import Missing, error_kind
+from prefrag.components.errors import Missing, http_status
 from prefrag.components.state.web_switch import web_setting
-from prefrag.indexing import index_list
+from prefrag.indexing import journal
 from prefrag.indexing.report import IndexReport
 from prefrag.server import uploads
 from prefrag.server.collections import (
@@ -69,11 +70,11 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
 
     async def read(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(index_list.WAIT_SECONDS):
+        async with asyncio.timeout(journal.WAIT_SECONDS):
             return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
     async def change(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(index_list.WAIT_SECONDS):
+        async with asyncio.timeout(journal.WAIT_SECONDS):
             await places.acquire()
         try:
             return await to_thread.run_sync(work, limiter=changing)
@@ -82,7 +83,7 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
 
     async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
         with until_done:
-            return await change(partial(uploads.add_uploads, collection, incoming, partial(indexing.index, collection)))
+            return await change(partial(indexing.index, collection, incoming))
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
@@ -110,7 +111,7 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
-            incoming = until_done.enter_context(index_list.make_incoming())
+            incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
             work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
@@ -152,7 +153,7 @@ def _refuse_errors() -> Iterator[None]:
     except TimeoutError as error:
         raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:
-        status = getattr(error, "http_status", error_kind(error).http_status)
+        status = http_status(error)
         message = str(error)
         if isinstance(error, FileNotFoundError):
             status = HTTPStatus.NOT_FOUND
@@ -194,7 +195,8 @@ def _describe_collections() -> list[dict[str, Any]]:
 
 
 def _describe_report(report: IndexReport, refused: list[tuple[str, str]]) -> dict[str, Any]:
-    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in report.skipped]
+    partly = [replace(each, reason=f"read in part: {each.reason}") for each in report.read_in_part]
+    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in [*report.skipped, *partly]]
     return {
         "written": report.written,
         "replaced": report.replaced,

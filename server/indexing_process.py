@@ -1,27 +1,33 @@
-"""Index uploaded files in a process of their own, which can be stopped, and whose failures harm no question."""
+"""Index uploaded files in processes of their own, which can be stopped, and whose failures harm no question."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
+import queue
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
 from contextlib import suppress
 from dataclasses import asdict
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
-from prefrag import indexing
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
-from prefrag.components.errors import PrefragError, error_kind
+from prefrag.components.errors import PrefragError, http_status
+from prefrag.indexing.converter_process import without_secrets
+from prefrag.indexing.journal import change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped
+from prefrag.indexing.uploads import add_uploads
 from prefrag.server.collections import served_collection
 
-# A file has five minutes, and an upload may hold several that are large.
+# A file has five minutes of processor time, and an upload may hold several that are large.
 INDEX_SECONDS = 900.0
+# A process that waits has all its imports, which take seconds, and their memory.
+IDLE_SECONDS = 300.0
 # A converter holds a file in up to a hundred times its size.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
@@ -36,44 +42,32 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcess:
-    """Runs the processes that index, so that they end with the server."""
+    """Runs the processes that index: one for each upload at a time, kept for the next, gone with the server.
+
+    A process reads its orders, a line of JSON each, and answers each with a line. It holds the lock of the collection
+    itself, so that none writes without it, and ends when its orders end, as they do when the server is killed.
+    """
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
+        self._waiting: dict[subprocess.Popen[str], threading.Timer] = {}
+        self._one_at_a_time = threading.Lock()
         self._has_stopped = False
 
-    def index(self, collection: str, files: Sequence[str]) -> IndexReport:
-        """Index files and wait for the end."""
-        process = subprocess.Popen(
-            # Not the folder that the server was started in, which may hold modules of anybody.
-            [sys.executable, "-P", "-m", __name__, collection, *files],
-            env={**_without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        self._running.add(process)
-        if self._has_stopped:
-            process.kill()
-        try:
-            output, _ = process.communicate(timeout=INDEX_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
-            raise IndexingFailed(message, HTTPStatus.GATEWAY_TIMEOUT) from error
-        finally:
-            process.kill()
-            process.wait()
-            self._running.discard(process)
-        reply: dict[str, Any] = {
-            "error": "The indexing broke off.",
-            "status": HTTPStatus.INTERNAL_SERVER_ERROR,
-        }
-        with suppress(ValueError):
-            reply = json.loads(output)
+    def index(self, collection: str, incoming: Path) -> IndexReport:
+        """Index the files of a folder, move them to their place, and wait for the end."""
+        if not list_arrived(incoming):
+            return IndexReport()
+        process = self._take_waiting() or self._start()
+        reply = self._order(process, {"collection": collection, "incoming": str(incoming)})
+        if int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR or self._has_stopped:
+            self._end(process)
+        else:
+            self._keep(process)
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
-        return IndexReport(**{**reply, "skipped": [Skipped(**each) for each in reply["skipped"]]})
+        lists = {name: [Skipped(**each) for each in reply[name]] for name in ("skipped", "read_in_part")}
+        return IndexReport(**{**reply, **lists})
 
     def stop(self) -> None:
         """Stop what still runs, and whatever is begun later."""
@@ -81,32 +75,115 @@ class IndexingProcess:
         for process in list(self._running):
             process.kill()
 
+    def _order(self, process: subprocess.Popen[str], order: dict[str, str]) -> dict[str, Any]:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
 
-def index_files(collection: str, files: Sequence[str]) -> IndexReport:
-    """Index files in this process."""
-    # Only a corpus can have lost passages that no new one replaces.
-    prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
-    return indexing.index(files, index=collection, prune=prune, language=_choose_language(collection))
+        def give_up() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(INDEX_SECONDS, give_up)
+        timer.start()
+        try:
+            process.stdin.write(f"{json.dumps(order)}\n")
+            process.stdin.flush()
+            reply: dict[str, Any] = json.loads(process.stdout.readline())
+            return reply
+        except (OSError, ValueError) as error:
+            self._end(process)
+            # What it had begun.
+            with change_collection(order["collection"]):
+                pass
+            if late.is_set():
+                message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
+                raise IndexingFailed(message, HTTPStatus.GATEWAY_TIMEOUT) from error
+            raise IndexingFailed("The indexing broke off.") from error
+        finally:
+            timer.cancel()
+
+    def _start(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            # Not the folder that the server was started in, which may hold modules of anybody.
+            [sys.executable, "-P", "-m", __name__],
+            env={**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        self._running.add(process)
+        if self._has_stopped:
+            process.kill()
+        return process
+
+    def _take_waiting(self) -> subprocess.Popen[str] | None:
+        with self._one_at_a_time:
+            while self._waiting:
+                process, timer = self._waiting.popitem()
+                timer.cancel()
+                if process.poll() is None:
+                    return process
+                self._running.discard(process)
+        return None
+
+    def _keep(self, process: subprocess.Popen[str]) -> None:
+        timer = threading.Timer(IDLE_SECONDS, self._retire, [process])
+        timer.daemon = True
+        with self._one_at_a_time:
+            self._waiting[process] = timer
+        timer.start()
+
+    def _retire(self, process: subprocess.Popen[str]) -> None:
+        with self._one_at_a_time:
+            was_waiting = self._waiting.pop(process, None)
+        if was_waiting:
+            self._end(process)
+
+    def _end(self, process: subprocess.Popen[str]) -> None:
+        process.kill()
+        process.wait()
+        self._running.discard(process)
+        for pipe in (process.stdin, process.stdout):
+            # What was not written any more is lost with the process.
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
 
 
-def main(collection: str, *files: str) -> None:
-    """Index files and write the report to the standard output."""
-    reply: dict[str, Any]
-    _spare_the_server()
+def index_files(collection: str, incoming: str) -> dict[str, Any]:
+    """Index files in this process, and describe what was done or why it failed."""
     try:
-        reply = asdict(index_files(collection, files))
+        return asdict(add_uploads(collection, Path(incoming), _choose_language(collection)))
     except Exception as error:
-        status = getattr(error, "http_status", error_kind(error).http_status)
-        reply = {"error": str(error) or type(error).__name__, "status": status}
-    json.dump(reply, sys.stdout)
+        return {"error": str(error) or type(error).__name__, "status": http_status(error)}
 
 
-def _without_secrets() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
+def main() -> None:
+    """Do what the lines of the standard input order until it ends, and answer on the standard output."""
+    # What a library prints goes elsewhere.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as replies:
+        os.dup2(2, 1)
+        _spare_the_server()
+        orders: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=_read_orders, args=[orders], daemon=True).start()
+        while True:
+            replies.write(f"{json.dumps(index_files(**json.loads(orders.get())))}\n")
+            replies.flush()
+
+
+def _read_orders(orders: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        orders.put(line)
+    # The server is gone: nothing may be written after its next one has begun to tidy up. The lock of the collection is
+    # held until this process is gone, too.
+    os._exit(0)
 
 
 def _spare_the_server() -> None:
     """Let questions go first, and a file that takes all memory end this process alone."""
+    # Ctrl-C reaches all processes of a terminal; the server decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
@@ -125,4 +202,4 @@ def _choose_language(collection: str) -> str | None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

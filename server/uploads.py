@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import threading
 import unicodedata
-from collections.abc import Callable, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,16 +19,14 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
 from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
-from prefrag.indexing.file_conversion import fingerprint
-from prefrag.indexing.index_list import change_collection, make_incoming, remove_index, uploads_folder
-from prefrag.indexing.report import IndexReport
+from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
 from prefrag.indexing.stores import open_passages
+from prefrag.indexing.uploads import was_made_by_upload
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -39,8 +36,6 @@ MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
-# The file in the folder of an index that an upload has made. It goes when the index goes.
-_MARK = "prefrag-uploaded"
 _ORIGINS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
 
@@ -184,37 +179,6 @@ class UploadedFile:
     uploaded: bool
 
 
-def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]], IndexReport]) -> IndexReport:
-    """Move uploaded files to their place and index them; those that cannot be read are not kept.
-
-    However the indexing ends, each file that is kept is the one whose passages the index holds.
-    """
-    folder = uploads_folder(collection)
-    files = sorted(path for path in incoming.iterdir() if path.is_file())
-    if not files:
-        return IndexReport()
-    with change_collection(collection), make_incoming() as earlier:
-        is_new = not index_exists(index_path(collection))
-        folder.mkdir(exist_ok=True, mode=0o700)
-        for file in files:
-            if (folder / file.name).exists():
-                (folder / file.name).replace(earlier / file.name)
-            file.replace(folder / file.name)
-        placed = [folder / file.name for file in files]
-        refused: set[str] = set()
-        try:
-            report = index([str(path) for path in placed])
-            refused = {each.path for each in report.skipped if each.line is None}
-        finally:
-            _keep_what_is_indexed(collection, placed, earlier, refused)
-            if is_new and index_exists(index_path(collection)):
-                (index_path(collection) / _MARK).touch()
-                store = TantivyDocumentStore(index=collection)
-                if store.read_web_consent() is None:
-                    store.keep_web_consent(False)
-    return report
-
-
 def list_uploads(collection: str) -> list[UploadedFile]:
     """List the documents of a collection."""
     folder = uploads_folder(collection)
@@ -242,11 +206,11 @@ def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
             raise Missing("The collection has no such document.")
         passages = open_passages("tantivy", collection, change=True)
         found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+        store = TantivyDocumentStore(path=str(index_path(collection)))
         if document.uploaded:
-            # First, because a document without passages is not listed, and could not be deleted once more.
-            Path(document.entry.path).unlink(missing_ok=True)
-        passages.delete_in_batches(found)
-        passages.finish()
+            remove_file(collection, Path(document.entry.path).name, found, store)
+        else:
+            store.replace_documents([], found)
     return len(found), document.uploaded
 
 
@@ -254,45 +218,13 @@ def delete_collection(collection: str) -> int:
     """Delete an index that an upload has made, and all documents that were uploaded to it."""
     with change_collection(collection):
         deleted = count_passages(collection)
-        if not (index_path(collection) / _MARK).exists():
+        if not was_made_by_upload(collection):
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
         remove_index(collection)
     return deleted
-
-
-def _keep_what_is_indexed(collection: str, files: Sequence[Path], earlier: Path, refused: Set[str]) -> None:
-    """Take back each file that was not indexed, and put the earlier one of its name in its place."""
-    versions: dict[str, set[str]] = {}
-    try:
-        versions = _read_versions(collection, files)
-    finally:
-        # Where the index cannot be read, the upload has failed, and nothing of it is kept.
-        for file in files:
-            known = versions.get(str(file), set())
-            # The passages of a corpus do not tell its version.
-            if ("" in known and str(file) not in refused) or (known and fingerprint(file.read_bytes()) in known):
-                continue
-            if (earlier / file.name).exists():
-                (earlier / file.name).replace(file)
-            else:
-                file.unlink()
-        if not any(files[0].parent.iterdir()):
-            files[0].parent.rmdir()
-
-
-def _read_versions(collection: str, files: Sequence[Path]) -> dict[str, set[str]]:
-    """Read from the index which versions of files it holds; those of a corpus are one without a name."""
-    versions: dict[str, set[str]] = {}
-    if index_exists(index_path(collection)):
-        passages = open_passages("tantivy", collection)
-        for kind in _ORIGINS.values():
-            for passage in passages.where(kind, [str(file) for file in files]):
-                version = str(passage.meta.get("file_hash") or "")
-                versions.setdefault(str(passage.meta[kind]), set()).add(version)
-    return versions
 
 
 def _list(collection: str) -> list[IndexedFile]:

@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.report import IndexReport
+from prefrag.indexing.uploads import add_uploads
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.server import collection_pipelines, collection_routes, collections
 from prefrag.server.app import create_app
-from prefrag.server.indexing_process import index_files
 from prefrag.server.keys import ANYONE, Access
 from tests.fakes import CALLS
 from tests.indexes import index_of
@@ -109,6 +109,6 @@ def _ask_with_key_of(client: Any) -> Iterator[None]:
         yield
 
 
-def index_here(self: Any, collection: str, files: Any) -> IndexReport:
+def index_here(self: Any, collection: str, incoming: Path) -> IndexReport:
     """Index in this process, because another one takes seconds to start."""
-    return index_files(collection, files)
+    return add_uploads(collection, incoming)

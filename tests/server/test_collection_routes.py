@@ -21,10 +21,11 @@ from haystack import Document
 from prefrag import indexing, pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.indexing import index_list
+from prefrag.indexing import journal
 from prefrag.indexing.stores import index_lock
+from prefrag.indexing.uploads import add_uploads
 from prefrag.server import uploads
-from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
 from tests.indexes import index_of
@@ -202,20 +203,6 @@ class TestUpload:
         assert client.upload("fresh", tower_md="Changed.", notes_txt="New.").status_code >= 500
         assert kept("fresh") == {"tower.md": TOWER}
 
-    def test_that_is_stopped_after_some_files_keeps_those_that_are_indexed(
-        self, client: Client, monkeypatch: pytest.MonkeyPatch
-    ):
-        def stop_early(self: Any, collection: str, files: Any) -> Any:
-            index_files(collection, [file for file in files if file.endswith("first.txt")])
-            raise IndexingFailed("It took too long.", 504)
-
-        monkeypatch.setattr(IndexingProcess, "index", stop_early)
-        response = client.upload("fresh", first_txt="One.", second_txt="Two.")
-
-        assert response.status_code == 504
-        assert list(kept("fresh")) == client.names("fresh") == ["first.txt"]
-        assert TantivyDocumentStore(index="fresh").read_web_consent() is False
-
 
 class TestLeaveToWrite:
     @pytest.mark.parametrize("access", [ANYONE, Access("ada"), Access("ada", frozenset({"default"}))])
@@ -329,10 +316,10 @@ class TestAtTheSameTime:
         client.upload("fresh", tower_md=TOWER)
         begun, may_end = threading.Event(), threading.Event()
 
-        def wait(self: Any, collection: str, files: Any) -> Any:
+        def wait(self: Any, collection: str, incoming: Path) -> Any:
             begun.set()
             assert may_end.wait(30)
-            return index_files(collection, files)
+            return add_uploads(collection, incoming)
 
         monkeypatch.setattr(IndexingProcess, "index", wait)
         with ThreadPoolExecutor(1) as pool:
@@ -362,7 +349,7 @@ class TestAtTheSameTime:
         assert {question.result().status_code for question in questions} <= {200, 404, 502}
 
     def test_changes_wait_only_so_long(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(index_list, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
         document = client.document("default", "board.md")
 
         with index_lock("uploads-default"):
@@ -403,10 +390,10 @@ class TestLeaving:
     def test_once_all_has_arrived_does_not_stop_the_indexing(self, address: str, monkeypatch: pytest.MonkeyPatch):
         begun, may_end = threading.Event(), threading.Event()
 
-        def wait(self: Any, collection: str, files: Any) -> Any:
+        def wait(self: Any, collection: str, incoming: Path) -> Any:
             begun.set()
             assert may_end.wait(30)
-            return index_files(collection, files)
+            return add_uploads(collection, incoming)
 
         monkeypatch.setattr(IndexingProcess, "index", wait)
         connection = self.send(address, FORM, len(FORM))
@@ -421,7 +408,7 @@ class TestLeaving:
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
     begun, stopped = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, files: Any) -> Any:
+    def wait(self: Any, collection: str, incoming: Path) -> Any:
         begun.set()
         assert stopped.wait(30)
         raise IndexingFailed("The indexing broke off.", 500)

@@ -1,4 +1,4 @@
-"""Indexing in a process of its own, with its report, its failures and its end."""
+"""Indexing in processes of their own, with their reports, their failures and their ends."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,84 +15,127 @@ import pytest
 
 from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.indexing.report import Skipped
+from prefrag.indexing.journal import change_collection, make_incoming, uploads_folder
+from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.server import indexing_process
-from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files, main
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
 
 
-def write(folder: Path, **files: str) -> list[str]:
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
-    return [str(folder / name.replace("_", ".")) for name in files]
+@pytest.fixture
+def process() -> Iterator[IndexingProcess]:
+    made = IndexingProcess()
+    yield made
+    made.stop()
 
 
-def reply_of(capsys: pytest.CaptureFixture[str], collection: str, files: list[str]) -> dict[str, Any]:
-    """What the process writes, which here is this one."""
-    with mock.patch.object(indexing_process, "_spare_the_server"):
-        main(collection, *files)
-    reply: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return reply
+def upload(collection: str, index: Callable[..., Any], **files: str) -> Any:
+    with make_incoming("fresh") as incoming:
+        for name, text in files.items():
+            (incoming / name.replace("_", ".")).write_text(text, encoding="utf-8")
+        return index(collection, incoming)
 
 
-def test_writes_its_report_or_why_it_failed_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    files = write(tmp_path, tower_md="# Towers\n\nAda built it.", photo_raw="x")
-
-    reply = reply_of(capsys, "fresh", files)
+def test_writes_its_report_or_why_it_failed_with_the_status():
+    reply = upload("fresh", index_files, tower_md="# Towers\n\nAda built it.", photo_raw="x")
     assert (reply["written"], reply["files"]) == (1, 1)
-    assert [each["path"] for each in reply["skipped"]] == [files[1]]
+    assert [Path(each["path"]).name for each in reply["skipped"]] == ["photo.raw"]
 
-    reply = reply_of(capsys, "not a name", files)
+    reply = upload("not a name", index_files, tower_md="Ada.")
     assert "cannot name an index" in reply["error"]
     assert reply["status"] == 422
 
 
-def test_reads_what_the_process_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for reply, expected in (
-        ('{"error": "It is full.", "status": 507}', ("It is full.", 507)),
-        ("Segmentation fault", ("The indexing broke off.", 500)),
-    ):
-        process = mock.Mock(communicate=mock.Mock(return_value=(reply, "")))
-        monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(return_value=process))
-        with pytest.raises(IndexingFailed) as failed:
-            IndexingProcess().index("fresh", [])
-        assert (str(failed.value), failed.value.http_status) == expected
+@pytest.mark.parametrize(
+    ("reply", "expected", "is_kept"),
+    [
+        ('{"error": "It is full.", "status": 507}', ("It is full.", 507), True),
+        ('{"error": "No memory.", "status": 500}', ("No memory.", 500), False),
+        ("Segmentation fault", ("The indexing broke off.", 500), False),
+        ("", ("The indexing broke off.", 500), False),
+    ],
+)
+def test_reads_what_a_process_wrote_and_keeps_one_that_can_go_on(
+    process: IndexingProcess, monkeypatch: pytest.MonkeyPatch, reply: str, expected: tuple[str, int], is_kept: bool
+):
+    started = mock.Mock(stdout=mock.Mock(readline=mock.Mock(return_value=reply)), poll=mock.Mock(return_value=None))
+    monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(return_value=started))
+
+    with pytest.raises(IndexingFailed) as failed:
+        upload("fresh", process.index, a_txt="A.")
+
+    assert (str(failed.value), failed.value.http_status) == expected
+    assert (started in process._waiting, started.kill.called) == (is_kept, not is_kept)
+
+
+def test_without_a_file_starts_no_process(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(side_effect=AssertionError))
+
+    assert upload("fresh", process.index) == IndexReport()
+
+
+def seconds_of(pid: int) -> float:
+    times = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.slow
-def test_reports_as_it_does_in_this_process(tmp_path: Path):
-    files = write(tmp_path, tower_md="# Towers\n\nAda built it.", photo_raw="x")
-
-    report = IndexingProcess().index("fresh", files)
-
+def test_one_process_indexes_one_upload_after_another(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(indexing_process, "IDLE_SECONDS", 2.0)
+    report = upload("fresh", process.index, tower_md="# Towers\n\nAda built it.", photo_raw="x")
     assert (report.written, report.files) == (1, 1)
-    assert [(type(each), each.path) for each in report.skipped] == [(Skipped, files[1])]
-    assert TantivyDocumentStore(index="fresh").count_documents() == 1
+    assert [(type(each), Path(each.path).name) for each in report.skipped] == [(Skipped, "photo.raw")]
+
+    [running] = process._running
+    if Path("/proc").exists():
+        before = seconds_of(running.pid)
+        upload("fresh", process.index, more_txt="One line.")
+        assert seconds_of(running.pid) - before < 0.5
+    with pytest.raises(IndexingFailed, match="cannot name an index") as failed:
+        upload("not a name", process.index, tower_md="Ada.")
+    assert failed.value.http_status == 422
+    assert process._running == {running}
+
+    # Then it is killed while it waits, and while nobody needs it.
+    running.kill()
+    running.wait()
+    upload("fresh", process.index, last_txt="Another one takes over.")
+    assert TantivyDocumentStore(index="fresh").count_documents() == len(os.listdir(uploads_folder("fresh"))) == 3
+    deadline = time.monotonic() + 30
+    while process._running and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not process._running
 
 
 @pytest.mark.slow
-def test_a_failure_of_indexing_is_told_with_its_status(tmp_path: Path):
-    with pytest.raises(IndexingFailed, match="cannot name an index") as failed:
-        IndexingProcess().index("not a name", write(tmp_path, tower_md="Ada."))
+@pytest.mark.skipif("sys.platform == 'win32'")
+def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcess):
+    upload("fresh", process.index, tower_md="Ada.")
+    [running] = process._running
+    assert running.stdin is not None
 
-    assert failed.value.http_status == 422
+    # As the end of the server does, while the process waits for the collection.
+    with change_collection("fresh"):
+        running.stdin.write(json.dumps({"collection": "fresh", "incoming": "nowhere"}) + "\n")
+        running.stdin.close()
+
+        assert running.wait(10) == 0
 
 
-def test_a_process_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_takes_too_long_is_stopped(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(indexing_process, "INDEX_SECONDS", 0.01)
 
     with pytest.raises(IndexingFailed, match="given up after") as failed:
-        IndexingProcess().index("fresh", write(tmp_path, tower_md="Ada."))
+        upload("fresh", process.index, tower_md="Ada.")
 
     assert failed.value.http_status == 504
 
 
-def test_a_process_ends_with_the_server(tmp_path: Path):
-    process = IndexingProcess()
+def test_a_process_ends_with_the_server(process: IndexingProcess):
     failed: list[Exception] = []
 
     def index() -> None:
         try:
-            process.index("fresh", write(tmp_path, tower_md="Ada."))
+            upload("fresh", process.index, tower_md="Ada.")
         except IndexingFailed as error:
             failed.append(error)
 
@@ -106,10 +150,10 @@ def test_a_process_ends_with_the_server(tmp_path: Path):
     assert "broke off" in str(failed[0])
     assert not process._running
     with pytest.raises(IndexingFailed, match="broke off"):
-        process.index("fresh", write(tmp_path, tower_md="Ada."))
+        upload("fresh", process.index, tower_md="Ada.")
 
 
-def test_a_process_that_reads_files_of_others_has_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
     started: list[dict[str, str]] = []
 
     def start(command: list[str], env: dict[str, str], **options: Any) -> Any:
@@ -120,18 +164,18 @@ def test_a_process_that_reads_files_of_others_has_no_keys(tmp_path: Path, monkey
     for name in ("PREFRAG_API_KEYS", "PREFRAG_LLM_API_KEY", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "secret")
     with pytest.raises(OSError, match="Enough"):
-        IndexingProcess().index("fresh", write(tmp_path, tower_md="Ada."))
+        upload("fresh", process.index, tower_md="Ada.")
 
     assert "secret" not in started[0].values()
     assert started[0]["PREFRAG_DATA_DIR"] == os.environ["PREFRAG_DATA_DIR"]
 
 
 def test_a_new_index_has_the_language_of_the_one_that_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    files = write(tmp_path, tower_md="Die T\u00fcrme.")
+    (tmp_path / "tower.md").write_text("Die T\u00fcrme.", encoding="utf-8")
     monkeypatch.setenv("PREFRAG_INDEX", "deutsch")
-    index_files("before", files)
-    indexing.index(files, index="deutsch", language="german")
-    index_files("after", files)
+    upload("before", index_files, tower_md="Die T\u00fcrme.")
+    indexing.index([tmp_path / "tower.md"], index="deutsch", language="german")
+    upload("after", index_files, tower_md="Die T\u00fcrme.")
 
     assert TantivyDocumentStore(index="before", language="english").count_documents() == 1
     assert TantivyDocumentStore(index="after", language="german").count_documents() == 1

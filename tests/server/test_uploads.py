@@ -11,7 +11,6 @@ import tracemalloc
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from fastapi import HTTPException, Request
@@ -22,8 +21,7 @@ from hypothesis import strategies as st
 from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing.index_list import make_incoming, remove_index, uploads_folder
-from prefrag.indexing.stores import PassageStore
+from prefrag.indexing.journal import change_collection, remove_index, uploads_folder
 from prefrag.server import uploads
 from prefrag.server.uploads import delete_upload, list_uploads, read_name, receive_files
 from tests.indexes import index_of
@@ -190,19 +188,6 @@ def test_gives_ids_that_stay_and_tell_no_path():
     assert all("srv" not in each for each in before)
 
 
-def test_what_a_killed_server_left_is_deleted_a_day_later():
-    with make_incoming() as incoming:
-        old, new = incoming.parent / ".incoming-old", incoming.parent / ".incoming-new"
-        old.mkdir()
-        new.mkdir()
-        os.utime(old, (0, 0))
-
-        with make_incoming():
-            assert not old.exists()
-            assert new.exists()
-            assert incoming.exists()
-
-
 def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path):
     (tmp_path / "a.md").write_text("The tower.", encoding="utf-8")
     indexing.index([tmp_path / "a.md"], index="maps")
@@ -215,10 +200,6 @@ def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path
     assert TantivyDocumentStore(index="maps").count_documents() == 1
 
 
-class Killed(BaseException):
-    """What ends a process between two steps."""
-
-
 def keep_upload() -> Path:
     """Upload `board.md` to the collection `maps`."""
     file = uploads_folder("maps") / "board.md"
@@ -226,37 +207,6 @@ def keep_upload() -> Path:
     file.write_text("The board met in May.", encoding="utf-8")
     make_index(("file_path", str(file)))
     return file
-
-
-def test_a_deletion_that_is_killed_leaves_no_file_that_is_not_listed(monkeypatch: pytest.MonkeyPatch):
-    file = keep_upload()
-    [document] = list_uploads("maps")
-    monkeypatch.setattr(PassageStore, "finish", Mock(side_effect=Killed))
-
-    with pytest.raises(Killed):
-        delete_upload("maps", document.id)
-
-    assert not file.exists()
-
-
-def test_the_removal_of_an_index_that_is_killed_in_between_can_be_repeated(monkeypatch: pytest.MonkeyPatch):
-    keep_upload()
-    replace, moved = Path.replace, []
-
-    def move_once(self: Path, target: Path) -> Path:
-        if moved:
-            raise Killed
-        moved.append(self)
-        return replace(self, target)
-
-    with monkeypatch.context() as killed:
-        killed.setattr(Path, "replace", move_once)
-        with pytest.raises(Killed):
-            remove_index("maps")
-
-    remove_index("maps")
-    assert not index_path("maps").exists()
-    assert not uploads_folder("maps").exists()
 
 
 def test_an_index_that_cannot_be_removed_keeps_what_was_uploaded(monkeypatch: pytest.MonkeyPatch):
@@ -268,8 +218,9 @@ def test_an_index_that_cannot_be_removed_keeps_what_was_uploaded(monkeypatch: py
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse_index)
-    with pytest.raises(OSError, match="cross-device"):
+    with pytest.raises(OSError, match="cross-device"), change_collection("maps"):
         remove_index("maps")
 
     assert file.exists()
+    assert os.listdir(file.parents[1]) == ["maps"]
     assert list(names()) == [str(file)]

@@ -22,7 +22,13 @@ from prefrag.components.document_stores.tantivy.analysis import (
 )
 from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
-from prefrag.components.document_stores.tantivy.index import Index, index_exists, open_for_writing, open_index
+from prefrag.components.document_stores.tantivy.index import (
+    Index,
+    index_exists,
+    name_refusal,
+    open_for_writing,
+    open_index,
+)
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     index_path,
@@ -266,6 +272,17 @@ class TantivyDocumentStore(Block):
         return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
 
     @report_damage
+    def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
+        """Write documents in the place of those with their ids, and delete others, in one commit.
+
+        :param documents: The documents to write.
+        :param outdated: The ids of those to delete; ids that do not exist are ignored.
+        :raises ValueError: When the metadata of a document cannot be stored unchanged.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        """
+        self._open_for_writing().write(documents, DuplicatePolicy.OVERWRITE, self.lock_timeout, outdated)
+
+    @report_damage
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; ids that do not exist are ignored.
 
@@ -371,4 +388,4 @@ def keep_web_consent(path: Path, answer: bool) -> None:
         written.write_text(json.dumps({"web": answer}) + "\n", encoding="utf-8")
         written.replace(path / _FILE)
     except OSError as error:
-        raise DocumentStoreError(f"Cannot write to the index {path} ({error.strerror}).") from error
+        raise name_refusal(error, f"Cannot write to the index {path} ({error.strerror}).") from error

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from tantivy import Occur, Query
 from prefrag.components.document_stores.tantivy.analysis import DEFAULT_LANGUAGE, text_analyzer
 from prefrag.components.document_stores.tantivy.commit import Commit
 from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_term, index_schema, to_tantivy
+from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
 
 # Raised when the schema or the analysis changes, so that an index of another format is refused.
@@ -41,6 +42,12 @@ _FEW_DOCUMENTS = 16
 
 # The inode, time in nanoseconds and size in bytes of a file.
 _Version = tuple[int, int, int]
+
+
+class DiskFull(DocumentStoreError):
+    """The disk has no room for a commit."""
+
+    http_status = 507
 
 
 class Index:
@@ -152,12 +159,15 @@ class Index:
                 found.get(title_key(str(document.meta["title"])), []).append(document)
         return {key: documents[:per_title] for key, documents in found.items() if documents}
 
-    def write(self, documents: list[Document], policy: DuplicatePolicy, timeout: float) -> int:
+    def write(
+        self, documents: list[Document], policy: DuplicatePolicy, timeout: float, outdated: Iterable[str] = ()
+    ) -> int:
         """Add documents in one commit, all of them or, when this raises, none.
 
         :param documents: The documents.
         :param policy: What to do with an id that exists already, or twice among the documents.
         :param timeout: Seconds to wait while another process writes.
+        :param outdated: The ids of documents that are deleted in the same commit.
         :returns: The number of documents written; with OVERWRITE the number given.
         :raises ValueError: When the metadata of a document cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
@@ -180,6 +190,8 @@ class Index:
                 for document in documents:
                     if document.id not in present:
                         by_id.setdefault(document.id, document)
+            for document_id in outdated:
+                writer.delete_documents_by_term("id", exact_term(document_id))
             for document in by_id.values():
                 made = to_tantivy(document)
                 with self._explain_refusal():
@@ -267,12 +279,12 @@ class Index:
     def _refusal(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
         # The writer ends in its own thread, and what it reports does not always tell why.
-        if "os error 28" in str(error) or free < _LITTLE_SPACE:
-            return DocumentStoreError(
+        if free < _LITTLE_SPACE:
+            return DiskFull(
                 f"The disk is full, {free / 1e6:,.0f} MB are free: make room on that of {self.path} and index again. "
                 "What was indexed before is still there."
             )
-        return DocumentStoreError(f"The index {self.path} cannot be written: {error}")
+        return name_refusal(error, f"The index {self.path} cannot be written: {error}")
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
         # tantivy reports the number of deleted documents only in this file.
@@ -282,6 +294,12 @@ class Index:
         except (OSError, ValueError, KeyError, TypeError):
             return False
         return bool(held == searcher.num_docs) and _file_version(self._commit_file) == version
+
+
+def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
+    """Make the exception of a disk that refused, which tantivy tells in words alone."""
+    is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
+    return DiskFull(f"The disk is full: make room. {message}") if is_full else DocumentStoreError(message)
 
 
 _OPEN: WeakValueDictionary[Path, Index] = WeakValueDictionary()
@@ -348,7 +366,7 @@ def _make_index(path: Path, language: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as error:
-        raise DocumentStoreError(f"Cannot make an index in {path.parent} ({error.strerror}).") from error
+        raise name_refusal(error, f"Cannot make an index in {path.parent} ({error.strerror}).") from error
     try:
         tantivy.Index(index_schema(), path=str(workplace))
         settings = {"format": _FORMAT, "language": language}
@@ -359,7 +377,7 @@ def _make_index(path: Path, language: str) -> None:
         # Another process may have made the same index first.
         if _file_version(path / _SETTINGS_FILE) is None:
             reason = getattr(error, "strerror", None) or error
-            raise DocumentStoreError(f"Cannot make an index in {path} ({reason}).") from error
+            raise name_refusal(error, f"Cannot make an index in {path} ({reason}).") from error
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
 

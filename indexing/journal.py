@@ -1,0 +1,275 @@
+"""Changes of uploaded documents, after which folder and index hold the same, whatever ends them in between.
+
+A change first writes down what it is about to do, with the files that it needs beside it. Its single commit of the
+index then decides: whoever next changes the collection, or starts a server, finishes what was committed, and undoes the
+rest. A change that nothing interrupts ends in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import DiskFull, index_exists
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.components.errors import NO_ROOM
+from prefrag.components.file_lock import Busy, take_lock
+from prefrag.indexing.discovery import real_path
+from prefrag.indexing.stores import index_lock
+
+logger = logging.getLogger(__name__)
+
+# Changes of one collection wait so long for each other.
+WAIT_SECONDS = 60.0
+# The folders of changes, beside those of the collections; no file that is uploaded has a name with a dot in front.
+_INCOMING = ".incoming-"
+_JOURNAL, _ALIVE = ".journal.json", ".alive"
+# An index that is new, or that is deleted.
+INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
+# No upload takes so long.
+_LEFT_SECONDS = 24 * 3600.0
+
+
+def uploads_folder(collection: str) -> Path:
+    """Find the folder in which the uploaded documents of a collection are kept."""
+    return _uploads() / collection
+
+
+@contextmanager
+def make_incoming(collection: str) -> Iterator[Path]:
+    """Make a folder for files on their way, which stays as long as this process needs it, and no longer."""
+    with _explain_full_disk(), _incoming_lock():
+        folder = _make_folder(collection)
+        alive = (folder / _ALIVE).open("wb")
+        take_lock(alive.fileno())
+    try:
+        yield folder
+    finally:
+        alive.close()
+        # A change that was begun is ended by whoever has the lock of the collection.
+        if not (folder / _JOURNAL).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def list_arrived(incoming: Path) -> list[Path]:
+    """List the files that have arrived in such a folder."""
+    return sorted(each for each in incoming.iterdir() if not each.name.startswith("."))
+
+
+@contextmanager
+def change_collection(collection: str, wait: float | None = None) -> Iterator[None]:
+    """Keep other processes from changing the documents of a collection, and end the changes that were begun."""
+    index_path(collection)
+    seconds = WAIT_SECONDS if wait is None else wait
+    lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
+    with _explain_full_disk(), lock:
+        _end_changes(collection)
+        try:
+            yield
+        finally:
+            _end_changes(collection)
+
+
+def end_all_changes() -> None:
+    """End the changes that a process has begun which is no longer there, in all collections."""
+    for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
+        end_changes(collection)
+
+
+def end_changes(collection: str) -> None:
+    """End the changes of a collection that a process has begun which is no longer there."""
+    # Whoever has the lock has ended them.
+    with suppress(Busy, ValueError), change_collection(collection, wait=0):
+        pass
+
+
+def begin_change(
+    collection: str,
+    incoming: Path,
+    *,
+    added: Iterable[str] = (),
+    removed: Iterable[str] = (),
+    passage: str | None = None,
+    before: str | None = None,
+    drops: bool = False,
+) -> None:
+    """Write down a change of a collection whose lock is held, so that it survives this process and a power cut.
+
+    :param collection: The name of the collection.
+    :param incoming: The folder of the change, with the files that it adds.
+    :param added: The names of these files.
+    :param removed: The names of the files that it deletes.
+    :param passage: The id of a passage that is another one, or gone, or there, once the index has the change; None
+        where it stays as it is.
+    :param before: What `passage_state` says of that passage now.
+    :param drops: Whether the collection is deleted as a whole: its index is moved into this folder.
+    """
+    if hashes := {name: _hash(incoming / name) for name in added}:
+        # Now, so that nothing needs room once the index has the change.
+        uploads_folder(collection).mkdir(exist_ok=True, mode=0o700)
+    for name in hashes:
+        _sync(incoming / name)
+    journal = {"added": hashes, "removed": [*removed], "passage": passage, "before": before, "drops": drops}
+    written = incoming / f"{_JOURNAL}.new"
+    written.write_text(json.dumps(journal), encoding="utf-8")
+    _sync(written)
+    written.replace(incoming / _JOURNAL)
+    _sync(incoming)
+    _sync(incoming.parent)
+
+
+def remove_file(collection: str, name: str, passages: list[str], store: TantivyDocumentStore) -> None:
+    """Delete an uploaded file with its passages, while the lock of its collection is held."""
+    before = passage_state(store, passages[0])
+    begin_change(collection, _make_folder(collection), removed=[name], passage=passages[0], before=before)
+    store.replace_documents([], passages)
+
+
+def remove_index(collection: str) -> None:
+    """Remove an index with its vectors and what was uploaded to it, while the lock of the collection is held."""
+    incoming = _make_folder(collection)
+    begin_change(collection, incoming, drops=True)
+    # At once, so that a question finds all of it or nothing.
+    index_path(collection).replace(incoming / INDEX_ASIDE)
+    _sync(index_path(collection).parent)
+
+
+def put_index(incoming: Path, collection: str) -> None:
+    """Move an index that was made in the folder of a change to its place."""
+    index_path(collection).parent.mkdir(parents=True, exist_ok=True)
+    (incoming / INDEX_ASIDE).rename(index_path(collection))
+    _sync(index_path(collection).parent)
+
+
+def passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
+    """Compute a digest of a passage, or of the one that the index holds under an id; None where there is none."""
+    if isinstance(passage, str):
+        if not (found := store.documents_by_id([passage])):
+            return None
+        [passage] = found
+    state = json.dumps([passage.content, passage.meta], sort_keys=True, default=str)
+    return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _end_changes(collection: str) -> None:
+    """Finish or undo what was begun; a folder without a journal is one of files that still arrive, or were left."""
+    for incoming in sorted(_uploads().glob(f"{_INCOMING}*")):
+        if _collection_of(incoming) != collection:
+            continue
+        if not (incoming / _JOURNAL).exists():
+            if _is_left(incoming):
+                shutil.rmtree(incoming, ignore_errors=True)
+            continue
+        journal = json.loads((incoming / _JOURNAL).read_text(encoding="utf-8"))
+        try:
+            is_committed = _is_committed(collection, incoming, journal)
+        except DocumentStoreError as error:
+            logger.error("A change of %s waits until its index can be read. %s", collection, error)
+            continue
+        if is_committed:
+            _finish(collection, incoming, journal)
+        # First, because what is left of a change is rubbish only without it.
+        (incoming / _JOURNAL).unlink()
+        _sync(incoming)
+        shutil.rmtree(incoming, ignore_errors=True)
+    if (folder := uploads_folder(collection)).exists() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _is_committed(collection: str, incoming: Path, journal: dict[str, Any]) -> bool:
+    if journal["drops"]:
+        return (incoming / INDEX_ASIDE).exists()
+    if not index_exists(index_path(collection)):
+        return False
+    passage = journal["passage"]
+    store = TantivyDocumentStore(path=str(index_path(collection)))
+    return passage is None or passage_state(store, passage) != journal["before"]
+
+
+def _finish(collection: str, incoming: Path, journal: dict[str, Any]) -> None:
+    folder = uploads_folder(collection)
+    if journal["drops"]:
+        if folder.exists():
+            folder.replace(incoming / _UPLOADS_ASIDE)
+        return
+    for name, digest in journal["added"].items():
+        if (incoming / name).exists():
+            (incoming / name).replace(folder / name)
+        if not (folder / name).exists() or _hash(folder / name) != digest:
+            logger.error("%s is not the file that is indexed: upload it again.", folder / name)
+    for name in journal["removed"]:
+        (folder / name).unlink(missing_ok=True)
+    _sync(folder)
+
+
+def _is_left(incoming: Path) -> bool:
+    """Check whether the process that made a folder is gone."""
+    with _incoming_lock(), (incoming / _ALIVE).open("ab") as one, (incoming / _ALIVE).open("ab") as two:
+        # Where a file system has no locks, both are taken, and only the age tells.
+        is_free, are_free = take_lock(one.fileno()), take_lock(two.fileno())
+        return is_free and (not are_free or time.time() - incoming.stat().st_mtime > _LEFT_SECONDS)
+
+
+@contextmanager
+def _explain_full_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DiskFull(
+            f"The disk is full ({error.strerror}): make room on that of {_uploads()} and try again. What was indexed "
+            "before is still there."
+        ) from error
+
+
+def _incoming_lock() -> Any:
+    return index_lock(".incoming", WAIT_SECONDS, "making a folder for uploads")
+
+
+def _make_folder(collection: str) -> Path:
+    _uploads().mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Path(tempfile.mkdtemp(prefix=f"{_INCOMING}{collection}-", dir=_uploads()))
+
+
+def _collection_of(incoming: Path) -> str:
+    return incoming.name.removeprefix(_INCOMING).rpartition("-")[0]
+
+
+def _uploads() -> Path:
+    return real_path(data_directory() / "uploads")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Have the disk keep a file, or the names in a folder."""
+    if path.is_dir():
+        # Windows opens no folders, and some network folders cannot be told.
+        with suppress(OSError):
+            _sync_descriptor(os.open(path, os.O_RDONLY))
+    else:
+        _sync_descriptor(os.open(path, os.O_RDWR))
+
+
+def _sync_descriptor(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

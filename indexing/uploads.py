@@ -1,0 +1,140 @@
+"""Index files that were uploaded: all of them in one commit, under the names that they have afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.indexing.corpora import index_corpus, readable_ids
+from prefrag.indexing.discovery import FoundFile, find_files
+from prefrag.indexing.files import index_files
+from prefrag.indexing.journal import (
+    INDEX_ASIDE,
+    begin_change,
+    change_collection,
+    list_arrived,
+    passage_state,
+    put_index,
+    uploads_folder,
+)
+from prefrag.indexing.report import IndexReport, Tally
+from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
+
+# The file in the folder of an index that an upload has made. It goes when the index goes.
+_MARK = "prefrag-uploaded"
+
+
+def add_uploads(collection: str, incoming: Path, language: str | None = None) -> IndexReport:
+    """Index the files of a folder and move them to that of a collection, all that can be read or, failing, none.
+
+    :param collection: The name of the collection; it is made where there is none.
+    :param incoming: The folder of the files, which `make_incoming` has made.
+    :param language: The language of a new index.
+    :returns: What was done, and which files were skipped: an earlier one of such a name stays.
+    """
+    report = IndexReport()
+    with change_collection(collection):
+        path, folder = index_path(collection), uploads_folder(collection)
+        store = TantivyDocumentStore(path=str(path))
+        pending = PendingChanges(store)
+        arrived = find_files(list_arrived(incoming), report)
+        found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
+        tally = Tally(report, 0, None)
+        index_files([each for each in found if not each.is_corpus], pending, tally)
+        for corpus in (each for each in found if each.is_corpus):
+            index_corpus(corpus, pending, None, tally)
+        refused = {Path(each.path).name for each in report.skipped if each.line is None}
+        pending.forget(str(each.path) for each in found if each.path.name in refused)
+        taken = []
+        for file in (each for each in found if each.path.name not in refused):
+            if (deleted := pending.replace_earlier(file)) is None:
+                tally.skip(file.path, "each of its passages is one of another corpus")
+            else:
+                report.deleted += deleted
+                taken.append(file)
+        if not taken:
+            return report
+        passage, before = pending.find_difference()
+        is_new = not index_exists(path)
+        begin_change(collection, incoming, added=[each.path.name for each in taken], passage=passage, before=before)
+        if is_new:
+            store = TantivyDocumentStore(path=str(incoming / INDEX_ASIDE), language=language)
+        if pending.written or pending.outdated:
+            store.replace_documents(list(pending.written.values()), sorted(pending.outdated))
+        if is_new:
+            store.keep_web_consent(False)
+            (incoming / INDEX_ASIDE / _MARK).touch()
+            # Windows moves no folder with open files.
+            del store
+            put_index(incoming, collection)
+    return report
+
+
+def was_made_by_upload(collection: str) -> bool:
+    """Check whether an upload has made an index, rather than the command line."""
+    return (index_path(collection) / _MARK).exists()
+
+
+class PendingChanges(PassageStore):
+    """An index with changes that nobody else sees, until they are committed together."""
+
+    def __init__(self, store: TantivyDocumentStore) -> None:
+        """Begin without a change."""
+        super().__init__(store)
+        self._index = store
+        self.written: dict[str, Document] = {}
+        self._deleted: set[str] = set()
+
+    @property
+    def outdated(self) -> set[str]:
+        """The ids of the passages to delete."""
+        return self._deleted - self.written.keys()
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """Get passages."""
+        return {**super().by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """Note passages to be written."""
+        self.written.update((passage.id, passage) for passage in passages)
+        return {}
+
+    def delete(self, ids: list[str]) -> None:
+        """Note passages to be deleted."""
+        self._deleted.update(ids)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Give up what was to be written of some files."""
+        origins = set(paths)
+        self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
+
+    def replace_earlier(self, file: FoundFile) -> int | None:
+        """Delete what the index holds of an earlier version of a file.
+
+        :returns: The number of the passages that nothing replaces; None, with nothing deleted, where nothing would be
+            left of the file.
+        """
+        stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
+        own = stored["corpus" if file.is_corpus else "file_path"]
+        # Of a text `index_files` has deleted the others.
+        kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
+        if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
+            return None
+        left = set().union(*stored.values()) - kept - self._deleted
+        self._deleted |= left
+        return len(left - self.written.keys())
+
+    def find_difference(self) -> tuple[str | None, str | None]:
+        """Find a passage that the commit changes, by its id, and its state before; None where nothing changes."""
+        for passage_id in self.outdated:
+            return passage_id, passage_state(self._index, passage_id)
+        for passage in self.written.values():
+            if (before := passage_state(self._index, passage.id)) != passage_state(self._index, passage):
+                return passage.id, before
+        return None, None
