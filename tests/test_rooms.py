@@ -57,7 +57,7 @@ BUDGET = {
     "pipelines": 1_346,
     "server": 4_284,
     "training": 5_270,
-    "tests": 51_137,
+    "tests": 51_096,
 }
 
 
