@@ -1,4 +1,4 @@
-"""A limit of time and size for the head of a request; uvicorn has neither."""
+"""A limit of time for the head of a request, which uvicorn does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD_SECONDS = 30.0
-MAX_HEAD_BYTES = 65_536
 
 
 class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -18,7 +17,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """
 
     seconds = HEAD_SECONDS
-    _head_bytes = 0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -31,10 +29,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
-            return
-        self._head_bytes += len(data)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            self._close()
         elif self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self._close)
 
@@ -44,7 +38,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().connection_lost(exc)
 
     def _stop_waiting(self) -> None:
-        self._head_bytes = 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -14,7 +14,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from starlette.requests import HTTPConnection
@@ -66,7 +66,9 @@ class PageToken:
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
-        print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
+        # A server may outlive its terminal.
+        with suppress(OSError):
+            print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import atexit
 import gc
+import inspect
 import os
 import signal
 import ssl
+import typing
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +33,11 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 # A client of a model server reads all certificates of the machine first, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
+
+# Haystack reads the signatures of a component again for each instance, which is half of loading a pipeline.
+for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
+    read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
+    setattr(import_module("haystack.core.component.component"), module.__name__, read_once)
 
 # Nothing that is imported or collected becomes garbage: looking for it takes as long as collecting.
 gc.disable()

@@ -24,6 +24,7 @@ def server_process(
     seconds: float = 120.0,
     python: Path | str = sys.executable,
     cwd: Path = CHECKOUT,
+    stdout: int | None = None,
     **variables: str,
 ) -> Iterator[httpx.Client]:
     """Run a server in Python, with a free port as its option ``--port``, until the end of the context.
@@ -33,6 +34,7 @@ def server_process(
     :param seconds: How long the server may take to begin, and each answer.
     :param python: The interpreter.
     :param cwd: The folder in which it starts.
+    :param stdout: Where it prints; by default into its log.
     :param variables: Further variables of its environment, in which no setting of this process remains.
     :yields: A client of the server, which accepts connections.
     """
@@ -45,7 +47,7 @@ def server_process(
     log = folder / "server.log"
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=cwd, env=environment, stdout=output, stderr=output) as process,
+        subprocess.Popen(command, cwd=cwd, env=environment, stdout=stdout or output, stderr=output) as process,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=seconds) as client,
     ):
         try:

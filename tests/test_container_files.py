@@ -32,6 +32,7 @@ from tests.container_files import (
 from tests.docs.markdown import fenced
 from tests.docs.test_commands import problem
 from tests.docs.test_configuration import settings
+from tests.for_each import for_each
 from tests.server.serving import listening
 
 SERVICES: dict[str, Any] = compose()["services"]
@@ -58,7 +59,7 @@ class TestTheImage:
         assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
         assert values("VOLUME") == values("WORKDIR") == ["/data"]
 
-    @pytest.mark.parametrize("source", copied_from_the_checkout())
+    @for_each("source", *copied_from_the_checkout())
     def test_everything_that_is_copied_exists_and_reaches_the_builder(self, source: str):
         path = CHECKOUT / source
 
@@ -75,16 +76,14 @@ class TestTheImage:
 
         assert folders | {project["readme"], *project["license-files"]} <= set(copied_from_the_checkout())
 
-    @pytest.mark.parametrize(
+    @for_each(
         "path",
-        [
-            ".env",
-            "service/.env.local",
-            ".git/config",
-            "documents/board.md",
-            "tests/fakes.py",
-            "service/__pycache__/a.pyc",
-        ],
+        ".env",
+        "service/.env.local",
+        ".git/config",
+        "documents/board.md",
+        "tests/fakes.py",
+        "service/__pycache__/a.pyc",
     )
     def test_neither_secrets_nor_documents_reach_the_builder(self, path: str):
         assert not reaches_the_builder(path)
@@ -142,7 +141,7 @@ def test_the_ports_agree():
 
 
 class TestCompose:
-    @pytest.mark.parametrize("name", SERVICES)
+    @for_each("name", *SERVICES)
     def test_a_service_can_write_only_where_it_must_and_has_no_privileges(self, name: str):
         service = SERVICES[name]
 
@@ -153,7 +152,7 @@ class TestCompose:
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
 
-    @pytest.mark.parametrize("name", SERVICES)
+    @for_each("name", *SERVICES)
     def test_a_service_has_a_health_check_that_ends(self, name: str):
         check = SERVICES[name]["healthcheck"]
 
@@ -161,7 +160,7 @@ class TestCompose:
         assert check["timeout"]
         assert check["start_period"]
 
-    @pytest.mark.parametrize("name", SERVICES)
+    @for_each("name", *SERVICES)
     def test_what_is_not_ours_is_wanted_by_name_and_in_a_named_version(self, name: str):
         service = SERVICES[name]
 

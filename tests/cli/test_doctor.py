@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.cli import local_servers
+from prefrag.cli import checks, local_servers
 from prefrag.cli.kept_model import keep_model
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
@@ -239,6 +239,11 @@ class TestServing:
             server.close()
 
         assert text in found["serve"][0]["text"]
+
+    def test_a_key_that_is_required_and_missing_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_REQUIRE_KEY", "on")
+
+        assert "PREFRAG_REQUIRE_KEY" in checks._check_keys().text
 
     def test_keys_that_cannot_work_and_settings_that_only_the_server_reads_are_named(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from prefrag.cli import documents
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import embedding, file_conversion
 from tests.cli.running import prefrag
+from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
 
 
@@ -181,7 +182,7 @@ class TestDocuments:
         assert "0 deleted" in result.stdout
         assert "is a drive not mounted?" in result.stderr
 
-    @pytest.mark.parametrize("command", [("list",), ("delete", "p1"), ("prune",)])
+    @for_each("command", ("list",), ("delete", "p1"), ("prune",))
     def test_a_missing_index_ends_with_3(self, command: tuple[str, ...]):
         assert prefrag("documents", *command, "--index", "unmade").exit_code == 3
 

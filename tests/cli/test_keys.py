@@ -10,6 +10,7 @@ import pytest
 
 from prefrag.server.keys import Keyring, keys_file
 from tests.cli.running import prefrag
+from tests.for_each import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +54,13 @@ def test_the_last_key_that_is_revoked_leaves_keys_required():
     assert Keyring().is_required
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["add", "a b"], 2),
-        (["add", "ada", "--collection", "../up"], 2),
-        (["add", "ada", "--expires", "2020-01-01"], 2),
-        (["add", "ada", "--expires", "tomorrow"], 2),
-        (["revoke", "nobody"], 3),
-    ],
+@for_each(
+    "arguments, code",
+    (["add", "a b"], 2),
+    (["add", "ada", "--collection", "../up"], 2),
+    (["add", "ada", "--expires", "2020-01-01"], 2),
+    (["add", "ada", "--expires", "tomorrow"], 2),
+    (["revoke", "nobody"], 3),
 )
 def test_what_cannot_be_done_ends_with_its_code(arguments: list[str], code: int):
     assert prefrag("keys", *arguments).exit_code == code

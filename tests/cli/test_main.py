@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.version import find_version
 from tests.cli.running import prefrag
+from tests.for_each import for_each
 from tests.python_process import run_python
 
 COMMANDS = (
@@ -26,7 +27,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("command", ["", "documents", "train", *COMMANDS])
+@for_each("command", "", "documents", "train", *COMMANDS)
 def test_help_lists_the_exit_codes(command: str):
     assert "Exit codes" in prefrag(*command.split(), "--help").stdout
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from prefrag.cli.run_printer import RunPrinter
 from prefrag.components.state.state import Event
+from tests.for_each import for_each
 
 RESULT = {"answer": "1974", "answered": True, "label": "CORRECT", "documents": [], "errors": []}
 CITED = {"answer_with_citations": "1974 [1]", "citations": [{"mark": "1"}]}
@@ -62,15 +63,13 @@ class TestTheFirstLine:
         assert self.line(**CITED).startswith(f"{self.GREEN}Answer: 1974 [1]")
         assert self.line(**CITED, probability=0.9).startswith(self.GREEN)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "changes",
-        [
-            pytest.param({}, id="cites nothing"),
-            pytest.param({**CITED, "label": None}, id="no label"),
-            pytest.param({**CITED, "label": "INCORRECT"}, id="doubted"),
-            pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, id="doubted in part"),
-            pytest.param({**CITED, "forced": True}, id="forced"),
-        ],
+        pytest.param({}, id="cites nothing"),
+        pytest.param({**CITED, "label": None}, id="no label"),
+        pytest.param({**CITED, "label": "INCORRECT"}, id="doubted"),
+        pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, id="doubted in part"),
+        pytest.param({**CITED, "forced": True}, id="forced"),
     )
     def test_is_not_green_for_another(self, changes: dict[str, Any]):
         assert self.line(**changes).startswith(f"{self.BOLD}Answer: 1974")
@@ -150,7 +149,7 @@ class TestDocuments:
         assert "\x1b]8;" not in coloured(**CITED, documents=[page])
         assert ";https://a.example/b\x1b\\" in coloured(**CITED, documents=[{**page, "url": "https://a.example/b"}])
 
-    @pytest.mark.parametrize("file", ["/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80"])
+    @for_each("file", "/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80")
     def test_with_any_name_of_a_file_hold_nothing_that_a_terminal_obeys_but_the_link(self, file: str):
         printed = coloured(**CITED, documents=[{**self.PASSAGE, "file": file}])
 

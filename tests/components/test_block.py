@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.block import Block, check_above_zero, check_choice, check_range, check_whole
+from tests.for_each import for_each
 
 
 class Plain:
@@ -48,20 +49,18 @@ def test_values_that_fit_and_those_that_are_not_set_pass():
     check_choice(("keep", "end"), on_doubt="end", other=None)
 
 
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
-        (lambda: check_whole(1, k=3, top_k=0), "top_k is 0: set it to a whole number of at least 1."),
-        (lambda: check_whole(0, k=2.5), "k is 2.5: set it to a whole number of at least 0."),
-        (lambda: check_whole(0, k=True), "k is True: set it"),
-        (lambda: check_whole(0, k="5"), "k is '5': set it"),
-        (lambda: check_range(-1, 1, lower=1.1), "lower is 1.1: set it to a number from -1 to 1."),
-        (lambda: check_range(0, cost=math.nan), "cost is nan: set it to a number of at least 0."),
-        (lambda: check_above_zero(timeout=0), "timeout is 0: set it to a number above 0."),
-        (lambda: check_above_zero(timeout=math.inf), "timeout is inf: set it"),
-        (lambda: check_choice(("a", "b", "c"), kind="d"), "kind is 'd': set it to a, b or c."),
-        (lambda: check_choice(("a",), kind="d"), "kind is 'd': set it to a."),
-    ],
+@for_each(
+    "check, message",
+    (lambda: check_whole(1, k=3, top_k=0), "top_k is 0: set it to a whole number of at least 1."),
+    (lambda: check_whole(0, k=2.5), "k is 2.5: set it to a whole number of at least 0."),
+    (lambda: check_whole(0, k=True), "k is True: set it"),
+    (lambda: check_whole(0, k="5"), "k is '5': set it"),
+    (lambda: check_range(-1, 1, lower=1.1), "lower is 1.1: set it to a number from -1 to 1."),
+    (lambda: check_range(0, cost=math.nan), "cost is nan: set it to a number of at least 0."),
+    (lambda: check_above_zero(timeout=0), "timeout is 0: set it to a number above 0."),
+    (lambda: check_above_zero(timeout=math.inf), "timeout is inf: set it"),
+    (lambda: check_choice(("a", "b", "c"), kind="d"), "kind is 'd': set it to a, b or c."),
+    (lambda: check_choice(("a",), kind="d"), "kind is 'd': set it to a."),
 )
 def test_others_are_refused_with_what_to_set(check: Any, message: str):
     with pytest.raises(ValueError, match=message):

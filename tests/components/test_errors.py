@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-import pytest
-
 from prefrag.components.errors import BadInput, Missing, PrefragError, error_kind
 from prefrag.components.generators.chat_model import ModelServerError
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
@@ -16,25 +14,24 @@ from prefrag.components.trees import TreesMissing
 from prefrag.indexing.file_conversion import CannotRead
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import PipelineMissing
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("kind", "exit_code", "builtin"),
-    [
-        (PrefragError, 1, Exception),
-        (BadInput, 2, ValueError),
-        (Missing, 3, FileNotFoundError),
-        (PipelineMissing, 3, FileNotFoundError),
-        (PipelineMissing, 3, ValueError),
-        (ClassifierMissing, 3, FileNotFoundError),
-        (TreesMissing, 3, FileNotFoundError),
-        (ModelServerError, 1, RuntimeError),
-        (NotRecorded, 1, LookupError),
-        (RunError, 1, RuntimeError),
-        (RunFailed, 1, RuntimeError),
-        (CannotRead, 1, Exception),
-        (PassageError, 2, ValueError),
-    ],
+@for_each(
+    "kind, exit_code, builtin",
+    (PrefragError, 1, Exception),
+    (BadInput, 2, ValueError),
+    (Missing, 3, FileNotFoundError),
+    (PipelineMissing, 3, FileNotFoundError),
+    (PipelineMissing, 3, ValueError),
+    (ClassifierMissing, 3, FileNotFoundError),
+    (TreesMissing, 3, FileNotFoundError),
+    (ModelServerError, 1, RuntimeError),
+    (NotRecorded, 1, LookupError),
+    (RunError, 1, RuntimeError),
+    (RunFailed, 1, RuntimeError),
+    (CannotRead, 1, Exception),
+    (PassageError, 2, ValueError),
 )
 def test_a_failure_has_an_exit_code_and_is_caught_as_the_builtin_one(
     kind: type[PrefragError], exit_code: int, builtin: type[Exception]
@@ -44,29 +41,25 @@ def test_a_failure_has_an_exit_code_and_is_caught_as_the_builtin_one(
     assert issubclass(kind, builtin)
 
 
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        (PrefragError, HTTPStatus.INTERNAL_SERVER_ERROR),
-        (BadInput, HTTPStatus.UNPROCESSABLE_ENTITY),
-        (RunFailed, HTTPStatus.BAD_GATEWAY),
-    ],
+@for_each(
+    "kind, status",
+    (PrefragError, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (BadInput, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (RunFailed, HTTPStatus.BAD_GATEWAY),
 )
 def test_a_failure_has_an_http_status(kind: type[PrefragError], status: HTTPStatus):
     assert kind.http_status == status
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (RunFailed("The server is down.", {}), RunFailed),
-        (PipelineMissing("There is none."), PipelineMissing),
-        (FileNotFoundError("There is none."), Missing),
-        (ModuleNotFoundError("There is none."), Missing),
-        (UnicodeDecodeError("utf-8", b"", 0, 1, "no text"), BadInput),
-        (PermissionError("Not yours."), PrefragError),
-        (KeyError("a"), PrefragError),
-    ],
+@for_each(
+    "error, kind",
+    (RunFailed("The server is down.", {}), RunFailed),
+    (PipelineMissing("There is none."), PipelineMissing),
+    (FileNotFoundError("There is none."), Missing),
+    (ModuleNotFoundError("There is none."), Missing),
+    (UnicodeDecodeError("utf-8", b"", 0, 1, "no text"), BadInput),
+    (PermissionError("Not yours."), PrefragError),
+    (KeyError("a"), PrefragError),
 )
 def test_any_exception_has_its_place_in_the_tree(error: Exception, kind: type[PrefragError]):
     assert error_kind(error) is kind

@@ -16,6 +16,7 @@ from prefrag.components.mspr.observation_refiner import ObservationRefiner
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 OBSERVED = observed_step(document("alpha", content="Alpha was built by Beta. " * 50))
 ANSWERED = state(OBSERVED, answer_step())
@@ -67,14 +68,12 @@ async def test_a_model_that_fails_ends_the_run_with_its_state(name: str):
         assert (failure.value.state.steps, failure.value.state.question) == (reached.steps, reached.question)
 
 
-@pytest.mark.parametrize(
-    ("name", "off"),
-    [
-        ("reviewer", {"enabled": False}),
-        ("refiner", {"enabled": False}),
-        ("reflector", {"reflection": "reply"}),
-        ("reflector", {"reflection": "off"}),
-    ],
+@for_each(
+    "name, off",
+    ("reviewer", {"enabled": False}),
+    ("refiner", {"enabled": False}),
+    ("reflector", {"reflection": "reply"}),
+    ("reflector", {"reflection": "off"}),
 )
 def test_a_model_is_warmed_up_only_where_it_is_called(name: str, off: dict[str, Any]):
     class Cold(ScriptedChatGenerator):

@@ -8,7 +8,6 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
-import pytest
 from haystack import component
 from haystack.core.serialization import component_from_dict, component_to_dict
 
@@ -36,6 +35,7 @@ from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from tests.fakes import ScriptedChatGenerator
+from tests.for_each import for_each
 
 SOURCES = ["local", "archive"]
 MODEL = ScriptedChatGenerator(["1974"])
@@ -87,7 +87,7 @@ def same(part: Any, other: Any) -> bool:
     return all(same(getattr(part, name), getattr(other, name)) for name in settings)
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(getattr(part, "judge", part)).__name__)
+@for_each("part", *PARTS)
 def test_a_component_is_loaded_as_it_was_saved(part: Any):
     data = json.loads(json.dumps(component_to_dict(part, "part")))
 

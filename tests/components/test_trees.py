@@ -11,6 +11,7 @@ import pytest
 
 import prefrag
 from prefrag.components.trees import CLASSES, BoostedTrees, TreesMissing, load_trees
+from tests.for_each import for_each
 
 xgboost = pytest.importorskip("xgboost", reason="XGBoost trains the trees that are compared: make install EXTRAS=trees")
 
@@ -80,9 +81,7 @@ class TestAgainstXGBoost:
             assert ours.argsort(kind="stable").tolist() == theirs.argsort(kind="stable").tolist()
         assert np.abs(ours - theirs).max() <= 2e-6
 
-    @pytest.mark.parametrize(
-        "objective", ["binary:logistic", "multi:softprob", "rank:pairwise", "rank:ndcg", "reg:squarederror"]
-    )
+    @for_each("objective", "binary:logistic", "multi:softprob", "rank:pairwise", "rank:ndcg", "reg:squarederror")
     def test_random_trees(self, objective: str):
         for seed in range(3):
             rows = self.rows(300, 6, seed)
@@ -103,7 +102,7 @@ class TestAgainstXGBoost:
     def test_seven_files_are_shipped(self):
         assert len(SHIPPED) == 7
 
-    @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+    @for_each("file", *SHIPPED)
     def test_the_shipped_files(self, file: Path):
         booster = xgboost.Booster({"nthread": 1}, model_file=file)
 

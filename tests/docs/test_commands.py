@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer.main
 
 from prefrag.cli.main import app
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
+from tests.for_each import for_each
 
 DOCUMENTED = [*GUIDES, *sorted((CHECKOUT / "examples").rglob("*.md")), CHECKOUT / "hayhooks" / "README.md"]
 _OPTION = re.compile(r"--[a-z][a-z-]*")
@@ -74,14 +74,14 @@ def _problem_of_prefrag(arguments: list[str]) -> str | None:
     return f"{command.name} has no option {sorted(unknown)}" if unknown else None
 
 
-@pytest.mark.parametrize("file", DOCUMENTED, ids=lambda file: str(file.relative_to(CHECKOUT)))
+@for_each("file", *DOCUMENTED)
 def test_each_command_exists(file: Path):
     found = {" ".join(words): problem(words) for words in commands(file.read_text(encoding="utf-8"))}
 
     assert {command: why for command, why in found.items() if why} == {}
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+@for_each("file", *GUIDES)
 def test_each_option_between_backticks_is_one_of_a_command(file: Path):
     known = {o for code in (CHECKOUT / "benchmarks").glob("*.py") for o in _OPTION.findall(code.read_text())}
     waiting = [command_line()]
@@ -96,18 +96,16 @@ def test_each_option_between_backticks_is_one_of_a_command(file: Path):
     assert mentioned - known - of_others == set()
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("prefrag aks", "no command aks"),
-        ("prefrag train trees", "no command trees"),
-        (".venv/bin/prefrag ask --pipelin x", "ask has no option ['--pipelin']"),
-        ("make tests", "no target {'tests'}"),
-        ("python -m benchmarks.absent", "no script benchmarks/absent.py"),
-        ("PREFRAG_WEB=off prefrag ask 'Who?' --pipeline x", None),
-        ("make ask Q='Who?'", None),
-        ("curl localhost", None),
-    ],
+@for_each(
+    "line, why",
+    ("prefrag aks", "no command aks"),
+    ("prefrag train trees", "no command trees"),
+    (".venv/bin/prefrag ask --pipelin x", "ask has no option ['--pipelin']"),
+    ("make tests", "no target {'tests'}"),
+    ("python -m benchmarks.absent", "no script benchmarks/absent.py"),
+    ("PREFRAG_WEB=off prefrag ask 'Who?' --pipeline x", None),
+    ("make ask Q='Who?'", None),
+    ("curl localhost", None),
 )
 def test_a_command_that_does_not_exist_is_found(line: str, why: str | None):
     (words,) = commands(f"```\n{line}  # a comment\n```\n")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.docs.markdown import CHECKOUT, GUIDES, anchors, markdown_files, prose
+from tests.for_each import for_each
 
 _LINK = re.compile(r"\[[^\]]*\]\(<?(?P<target>[^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 _OTHER_SITE = re.compile(r"[a-z][a-z+.-]*:", re.IGNORECASE)
@@ -27,7 +26,7 @@ def broken_links(file: Path) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("file", [str(file.relative_to(CHECKOUT)) for file in markdown_files()])
+@for_each("file", *[str(file.relative_to(CHECKOUT)) for file in markdown_files()])
 def test_the_links_of_a_file_resolve(file: str):
     assert broken_links(CHECKOUT / file) == []
 
@@ -44,6 +43,6 @@ def test_the_readme_stays_short():
     assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+@for_each("file", *GUIDES)
 def test_no_placeholder_is_left(file: Path):
     assert re.findall(r"@[A-Z]{2,}@", file.read_text(encoding="utf-8")) == []

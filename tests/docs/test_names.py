@@ -13,6 +13,7 @@ import pytest
 from prefrag import pipelines
 from prefrag.components.judge.judge import Judge
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
+from tests.for_each import for_each
 from tests.test_rooms import ROOMS
 
 CODE = (
@@ -49,14 +50,14 @@ def words_of_the_code() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+@for_each("file", *GUIDES)
 def test_each_class_between_backticks_exists(file: Path):
     named = {name for span in spans(file.read_text(encoding="utf-8")) for name in _CLASS.findall(span)}
 
     assert named - words_of_the_code() - {"MyRetriever"} == set()
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+@for_each("file", *GUIDES)
 def test_each_name_between_backticks_exists(file: Path):
     extras = set(re.findall(r"^(\w+) = \[", (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE))
     of_others = {"make", "venv", "slow", "include", "reasoning_content"}
@@ -65,7 +66,7 @@ def test_each_name_between_backticks_exists(file: Path):
     assert named - words_of_the_code() - extras - of_others == set()
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+@for_each("file", *GUIDES)
 def test_each_file_between_backticks_exists(file: Path):
     of_the_reader = {"my_retriever.py", "my.yaml", "my.jinja", ".venv/bin/python"}
     named = {span for span in spans(file.read_text(encoding="utf-8")) if _FILE.fullmatch(span)} - of_the_reader

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from tests.docs.markdown import CHECKOUT, FENCE
+from tests.for_each import for_each
 
 TUTORIALS = sorted((CHECKOUT / "docs" / "tutorials").glob("*.md"))
 _NOT_RUN = re.compile(r"<!-- not run by the tests: (.+) -->\n\Z")
@@ -191,9 +192,9 @@ def test_open_webui_offers_and_answers_what_the_tutorial_has_indexed(terminal: T
     assert "Ines Calloway" in reply["choices"][0]["message"]["content"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "part",
-    [
+    *[
         pytest.param(part, id=f"{file.stem}-{part.commands.split()[0]}")
         for file in TUTORIALS
         for part in parts(file)
@@ -204,13 +205,8 @@ def test_the_commands_that_cannot_run_here(part: Part):
     pytest.skip(f"{part.not_run}: {part.commands.splitlines()[-1]}")
 
 
-@pytest.mark.parametrize(
-    ("shown", "missing"),
-    [
-        ("one\n...\n\nthree, 0.7 s\n", None),
-        ("three, 0.1 s\none\n", "one"),
-        ("two\nfour\n", "four"),
-    ],
+@for_each(
+    "shown, missing", ("one\n...\n\nthree, 0.7 s\n", None), ("three, 0.1 s\none\n", "one"), ("two\nfour\n", "four")
 )
 def test_what_is_shown_must_be_printed_in_its_order(shown: str, missing: str | None):
     assert missing_line(shown, "one\ntwo\nthree, 0.1 s\n") == missing

@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing import index
 from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes, summarise_index
+from tests.for_each import for_each
 from tests.indexing.samples import Make, line
 
 
@@ -87,7 +88,7 @@ def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: 
     assert list_indexes()[0].passages == 1
 
 
-@pytest.mark.parametrize("name", ["../papers", "/", "", ".", "demo", "a/b", "*", "_all"])
+@for_each("name", "../papers", "/", "", ".", "demo", "a/b", "*", "_all")
 def test_a_path_or_the_demo_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="cannot name an index|is kept for the corpus"):
         drop_index(name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tracemalloc
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.indexing.passage_splitting import MOST_CHARACTERS, MOST_WORDS, split_into_passages
+from tests.for_each import for_each
 
 _WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=8)
 _SENTENCES = st.lists(_WORDS, min_size=1, max_size=40).map(lambda words: " ".join(words).capitalize() + ".")
@@ -54,7 +54,7 @@ def test_a_last_sentence_of_few_words_joins_the_passage_before() -> None:
     assert len(split_into_passages(f"{_sentence('long', 130)} {_sentence('end', 12)}")) == 1
 
 
-@pytest.mark.parametrize("before", ["Dr.", "J.", "e.g.", "No.", "Prof."])
+@for_each("before", "Dr.", "J.", "e.g.", "No.", "Prof.")
 def test_an_abbreviation_does_not_end_a_sentence(before: str) -> None:
     text = f"{_sentence('start', 80)} {'word ' * 50}{before} Smith {'more ' * 30}end. {_sentence('rest', 90)}"
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text, looks_like_text
+from tests.for_each import for_each
 
 GERMAN = "Die Gr\u00f6\u00dfe des Gef\u00e4\u00dfes \u00fcberrascht: \u00c4pfel, \u00d6l und \u00dcbermut."
 FRENCH = "L'\u00e9t\u00e9 dernier, o\u00f9 \u00e9taient les \u00e9l\u00e8ves fran\u00e7ais? D\u00e9j\u00e0 l\u00e0-bas."
@@ -21,25 +22,23 @@ JAPANESE = "\u3059\u3079\u3066\u306e\u4eba\u9593\u306f\u3001\u751f\u307e\u308c\u
 GREEK = "\u038c\u03bb\u03bf\u03b9 \u03bf\u03b9 \u03ac\u03bd\u03b8\u03c1\u03c9\u03c0\u03bf\u03b9 \u03b3\u03b5\u03bd\u03bd\u03b9\u03bf\u03cd\u03bd\u03c4\u03b1\u03b9 \u03b5\u03bb\u03b5\u03cd\u03b8\u03b5\u03c1\u03bf\u03b9 \u03ba\u03b1\u03b9 \u03af\u03c3\u03bf\u03b9."
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        (GERMAN, "latin-1"),
-        (FRENCH, "latin-1"),
-        ("Caf\u00e9", "latin-1"),
-        (QUOTED, "cp1252"),
-        (POLISH, "iso8859-2"),
-        (POLISH, "cp1250"),
-        (RUSSIAN, "cp1251"),
-        (RUSSIAN, "koi8-r"),
-        (GREEK, "cp1253"),
-        (JAPANESE, "shift_jis"),
-        (JAPANESE, "euc_jp"),
-        (GERMAN, "utf-16-le"),
-        (GERMAN, "utf-16-be"),
-        (GERMAN, "utf-16"),
-        (GERMAN, "utf-32"),
-    ],
+@for_each(
+    "text, encoding",
+    (GERMAN, "latin-1"),
+    (FRENCH, "latin-1"),
+    ("Caf\u00e9", "latin-1"),
+    (QUOTED, "cp1252"),
+    (POLISH, "iso8859-2"),
+    (POLISH, "cp1250"),
+    (RUSSIAN, "cp1251"),
+    (RUSSIAN, "koi8-r"),
+    (GREEK, "cp1253"),
+    (JAPANESE, "shift_jis"),
+    (JAPANESE, "euc_jp"),
+    (GERMAN, "utf-16-le"),
+    (GERMAN, "utf-16-be"),
+    (GERMAN, "utf-16"),
+    (GERMAN, "utf-32"),
 )
 def test_a_text_shows_its_encoding(text: str, encoding: str) -> None:
     assert decode_text(text.encode(encoding)) == text
@@ -57,9 +56,7 @@ def test_what_a_page_declares_counts_more_than_what_it_looks_like() -> None:
     assert decode_text(QUOTED.encode("cp1252"), "iso-8859-1") == QUOTED
 
 
-@pytest.mark.parametrize(
-    "declared", ["nonsense", "utf-16", "hex", "punycode", "idna", "\u00e4\0", "unicode_escape", "utf-7"]
-)
+@for_each("declared", "nonsense", "utf-16", "hex", "punycode", "idna", "\u00e4\0", "unicode_escape", "utf-7")
 def test_a_declaration_that_is_none_is_passed_over(declared: str) -> None:
     assert decode_text(b"<p>A page of +AGE- \\x41</p>", declared) == "<p>A page of +AGE- \\x41</p>"
 
@@ -72,7 +69,7 @@ def test_utf8_with_a_broken_byte_keeps_the_rest() -> None:
     assert decode_text((GERMAN * 5).encode() + b"\xff.") == GERMAN * 5 + "\ufffd."
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", *range(20))
 def test_arbitrary_bytes_are_no_text(seed: int) -> None:
     data = random.Random(seed).randbytes(3_000)
 
@@ -116,29 +113,25 @@ def test_arbitrary_bytes_give_a_text_that_can_be_stored_or_are_refused(data: byt
     looks_like_text(data)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "beginning",
-    [
-        b"All: build\n\tmake it\n",
-        GERMAN.encode("latin-1"),
-        GERMAN.encode("utf-16"),
-        ("a" + "\u00e9" * 5_000).encode()[:8_192],
-        RUSSIAN.encode("cp1251"),
-    ],
+    b"All: build\n\tmake it\n",
+    GERMAN.encode("latin-1"),
+    GERMAN.encode("utf-16"),
+    ("a" + "\u00e9" * 5_000).encode()[:8_192],
+    RUSSIAN.encode("cp1251"),
 )
 def test_a_file_without_a_suffix_is_read_where_it_is_text(beginning: bytes) -> None:
     assert looks_like_text(beginning)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "beginning",
-    [
-        b"",
-        b" \n",
-        b"\x7fELF\x02\x01\x01\0\0",
-        b"\x89PNG\r\n\x1a\n",
-        b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n",
-    ],
+    b"",
+    b" \n",
+    b"\x7fELF\x02\x01\x01\0\0",
+    b"\x89PNG\r\n\x1a\n",
+    b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n",
 )
 def test_a_program_a_picture_or_a_private_key_is_none(beginning: bytes) -> None:
     assert not looks_like_text(beginning)

@@ -14,27 +14,26 @@ from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_rows
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@for_each("separator", ",", ";", "\t", "|")
 def test_each_row_has_the_names_of_its_columns(separator: str) -> None:
     text = "name,born,city\nAda,1815,London\nBoole,1815,\n".replace(",", separator)
 
     assert read_csv(text) == ["name: Ada; born: 1815; city: London", "name: Boole; born: 1815"]
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ('name;note\n"Ada; of London";"two\nlines"\n', ["name: Ada; of London; note: two lines"]),
-        ("1,2\n3,4\n", ["1; 2", "3; 4"]),
-        ("a\nb\n", ["a", "b"]),
-        ("name,name\nAda,Bob\n", ["name; name", "Ada; Bob"]),
-        ("name,city\n", ["name; city"]),
-        ("name,city\nAda,London,England\n", ["name: Ada; city: London; England"]),
-        ("\n\n , \n", []),
-        ("", []),
-    ],
+@for_each(
+    "text, rows",
+    ('name;note\n"Ada; of London";"two\nlines"\n', ["name: Ada; of London; note: two lines"]),
+    ("1,2\n3,4\n", ["1; 2", "3; 4"]),
+    ("a\nb\n", ["a", "b"]),
+    ("name,name\nAda,Bob\n", ["name; name", "Ada; Bob"]),
+    ("name,city\n", ["name; city"]),
+    ("name,city\nAda,London,England\n", ["name: Ada; city: London; England"]),
+    ("\n\n , \n", []),
+    ("", []),
 )
 def test_values_are_read_as_they_are_meant(text: str, rows: list[str]) -> None:
     assert read_csv(text) == rows
@@ -113,7 +112,7 @@ def test_numbers_stay_as_they_are_written() -> None:
     assert read_json(f"[1.10, 1e999, {number}]") == [f"1.10, 1e999, {number}"]
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "{", "", "[1] x"])
+@for_each("text", "[" * 100_000, '{"a":' * 100_000, "{", "", "[1] x")
 def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
     with pytest.raises(CannotRead, match="not JSON|too deeply"):
         read_json(text)

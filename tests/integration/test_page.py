@@ -147,7 +147,7 @@ class TestDemo:
         ask(page, ANSWERED)
         page.reload()
 
-        page.get_by_role("button", name=ANSWERED, exact=True).click()
+        page.locator("#conversations").get_by_role("button", name=ANSWERED, exact=True).click()
         assert "Cosima Brandt" in page.locator(".card .answer").inner_text()
         page.get_by_role("button", name="Clear history").click()
         page.get_by_role("button", name="Clear", exact=True).click()

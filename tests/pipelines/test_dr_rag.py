@@ -18,6 +18,7 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines.loading import find, read
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import model, retriever, retry_policy
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
@@ -84,7 +85,7 @@ def nodes(name: str) -> dict[str, Any]:
     return {key: block["init_parameters"] for key, block in pipelines.load(name).to_dict()["components"].items()}
 
 
-@pytest.mark.parametrize("name", NAMES + DENSE)
+@for_each("name", *NAMES + DENSE)
 def test_the_settings_of_the_paper_are_the_defaults(name: str):
     parts = nodes(name)
 
@@ -254,7 +255,7 @@ async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: P
     assert [document["id"] for document in result["documents"]] == ["d1", "d2"]
 
 
-@pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs", "dr_rag_cis_dense", "dr_rag_cfs_dense"])
+@for_each("name", "dr_rag_cis", "dr_rag_cfs", "dr_rag_cis_dense", "dr_rag_cfs_dense")
 def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(name: str):
     pipeline = pipelines.load(name)
 

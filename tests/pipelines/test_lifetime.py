@@ -15,6 +15,7 @@ from prefrag.components.errors import BadInput
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import end_with_tasks, limit_deadline
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, script, scripted, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
@@ -177,7 +178,7 @@ class TestDeadline:
 
         assert [limit_deadline(given) for given in (None, 5, 20, 500)] == [20, 5, 20, 20]
 
-    @pytest.mark.parametrize("given", [0, -1, float("nan")])
+    @for_each("given", 0, -1, float("nan"))
     def test_of_a_request_is_above_zero(self, given: float):
         with pytest.raises(BadInput, match="deadline"):
             limit_deadline(given)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from prefrag.pipelines.references import evidence_texts, reference_text, references, references_text, sentence_text
+from tests.for_each import for_each
 
 LOCAL = {"mark": "1", "id": "d1", "title": "Alpha", "source": "local", "url": ""}
 FILED = {"mark": "2", "id": "d2", "title": "Beta", "source": "local", "url": "", "file": "yards.pdf", "page": 3}
@@ -65,15 +64,13 @@ def test_the_row_of_a_table_is_quoted_without_its_edges():
     assert sentence_text(row) == "\u201cdeadline | 600 s\u201d"
 
 
-@pytest.mark.parametrize(
-    ("title", "heading", "shown"),
-    [
-        ("Manual", "Manual", "Manual"),
-        ("Manual", "Manual of Use", "Manual > Manual of Use"),
-        ("Manual", None, "Manual"),
-        ("", "Use", "Use"),
-        ("", "", "p3"),
-    ],
+@for_each(
+    "title, heading, shown",
+    ("Manual", "Manual", "Manual"),
+    ("Manual", "Manual of Use", "Manual > Manual of Use"),
+    ("Manual", None, "Manual"),
+    ("", "Use", "Use"),
+    ("", "", "p3"),
 )
 def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | None, shown: str):
     described = reference_text("1", {"id": "p3", "title": title, "heading": heading, "source": "local"})

@@ -19,6 +19,7 @@ from prefrag.pipelines.blocks import Block, blocks, class_of
 from prefrag.pipelines.loading import Pipeline, find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer
 
 GENERATOR = ScriptedChatGenerator([answer()])
@@ -229,29 +230,27 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
     assert source["retriever"]["init_parameters"] == {"name": "mine"}
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        (
-            "moon.top_k",
-            3,
-            r"'moon.top_k' in `replace` names no component and no class.*components are start, rewriter,.*ChatModel",
-        ),
-        ("Judge", GENERATOR, "the classes .*SourceSwitchJudge"),
-        ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
-        ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
-        ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
-        ("start.sources.2", "x", "'2' is no position in a list of 2: count from 0"),
-        ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
-        ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
-        ("start.sources", [{"local"}], "cannot be written as YAML"),
-        (
-            "ChatModel",
-            OpenAIChatGenerator(Secret.from_token("k")),
-            "'ChatModel' .* Cannot serialize token-based secret",
-        ),
-        ("judge.judge", "oracle", "judge is 'oracle'"),
-    ],
+@for_each(
+    "key, value, message",
+    (
+        "moon.top_k",
+        3,
+        r"'moon.top_k' in `replace` names no component and no class.*components are start, rewriter,.*ChatModel",
+    ),
+    ("Judge", GENERATOR, "the classes .*SourceSwitchJudge"),
+    ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
+    ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
+    ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
+    ("start.sources.2", "x", "'2' is no position in a list of 2: count from 0"),
+    ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
+    ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
+    ("start.sources", [{"local"}], "cannot be written as YAML"),
+    (
+        "ChatModel",
+        OpenAIChatGenerator(Secret.from_token("k")),
+        "'ChatModel' .* Cannot serialize token-based secret",
+    ),
+    ("judge.judge", "oracle", "judge is 'oracle'"),
 )
 def test_a_mistake_is_reported_with_the_choices(key: str, value: Any, message: str):
     with pytest.raises(ValueError, match=message):

@@ -17,6 +17,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.pipelines import load, names
 from prefrag.pipelines.blocks import blocks, class_of
 from prefrag.pipelines.loading import Pipeline, find, read, read_block
+from tests.for_each import for_each
 
 BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "self_rag", "crag"]
 VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
@@ -41,7 +42,7 @@ def parameters(name: str) -> dict[str, Any]:
     return {part: block["init_parameters"] for part, block in shipped(name).to_dict()["components"].items()}
 
 
-@pytest.mark.parametrize("name", names())
+@for_each("name", *names())
 def test_every_shipped_pipeline_survives_saving_and_loading(name: str):
     pipeline = shipped(name)
 
@@ -131,7 +132,7 @@ def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(monkeypa
     assert [name for name, source in sources if source.run(query="a secret")["documents"]] == []
 
 
-@pytest.mark.parametrize("name", BASELINES + VARIANTS)
+@for_each("name", *BASELINES + VARIANTS)
 def test_answer_formats_and_sampling_are_the_same_for_every_method(name: str):
     # Appendix B.3 of PrefRAG aligns the answer format over all baselines.
     reasoner, of_prefrag = parameters(name)["reasoner"], parameters("prefrag")["reasoner"]
@@ -150,16 +151,14 @@ def test_direct_and_without_preference_differ_in_words_alone():
     assert direct == without
 
 
-@pytest.mark.parametrize(
-    ("name", "is_stated"), [("prefrag_direct", True), ("prefrag_without_preference", False), ("react", False)]
-)
+@for_each("name, is_stated", ("prefrag_direct", True), ("prefrag_without_preference", False), ("react", False))
 def test_only_direct_states_which_source_is_preferred(name: str, is_stated: bool):
     tools = parameters(name)["reasoner"]["tools"]
 
     assert any("prefer" in tool["description"].lower() for tool in tools) is is_stated
 
 
-@pytest.mark.parametrize("name", DENSE)
+@for_each("name", *DENSE)
 def test_the_default_model_reads_its_instruction_before_the_query_and_gives_vectors_of_length_one(name: str):
     retriever = parameters(name)["local"]["retriever"]["init_parameters"]
     if "hybrid" in name:

@@ -4,171 +4,169 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.state.state import Event
 from prefrag.pipelines.trace_text import trace_text
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("kind", "data", "line"),
-    [
-        ("thought", {"text": "I look\nit up."}, "Thought: I look it up."),
-        ("search", {"source": "local", "query": "alpha"}, "Search local: alpha"),
-        (
-            "found",
-            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "sent_out": False, "error": None},
-            "Found in local (2 in 0.4 ms): A · B",
-        ),
-        (
-            "found",
-            {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
-            "Found in web (0 in 1.2 s, the query was sent out): nothing",
-        ),
-        (
-            "held_back",
-            {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
-            f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
-        ),
-        ("found", {"source": "web", "titles": [], "error": "down"}, "Search of web failed: down"),
-        (
-            "verdict",
-            {"status": True, "judged_by": "first_step", "analysis": "Nothing to compare with.", "parsed": True},
-            "Verdict: keep what was found (the first retrieval is not judged)",
-        ),
-        (
-            "verdict",
-            {"status": False, "judged_by": "classifier", "analysis": "At 3%.", "parsed": True},
-            "Verdict: switch to another source (by the classifier). At 3%.",
-        ),
-        (
-            "verdict",
-            {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
-            "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
-        ),
-        (
-            "evaluated",
-            {
-                "source": "local",
-                "action": "in doubt",
-                "reason": "No.",
-                "judged_by": "model",
-                "parsed": False,
-                "scores": [{"title": "A", "score": None}],
-            },
-            "Evaluated local: in doubt (by the model, whose two replies could not be read: on_doubt decides). No. "
-            "Scores: A none",
-        ),
-        (
-            "strips",
-            {"source": "web", "judged_by": "", "strips": [{"title": "A", "score": 1.0, "kept": True}]},
-            "Refined web: 1 of 1 strips kept. Scores: A 1.00",
-        ),
-        (
-            "strips",
-            {
-                "source": "web",
-                "judged_by": "model",
-                "parsed": False,
-                "strips": [{"title": "A", "score": None, "kept": True}],
-            },
-            "Refined web: 1 of 1 strips kept (by the model), because their scores could not be read. Scores: A none",
-        ),
-        (
-            "found",
-            {"source": "local", "titles": ["A", "B", "A"], "places": ["Use", "", "Care, passage 4"], "seconds": 0.001},
-            "Found in local (3 in 1.0 ms): A (Use; Care, passage 4) · B",
-        ),
-        ("found", {"source": "web", "titles": ["A", "A"], "seconds": 1.0}, "Found in web (2 in 1.0 s): A (2 passages)"),
-        ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
-        ("observation", {"source": "web", "documents": ["A"], "same_as": "found"}, "Observed from web: all of them"),
-        (
-            "observation",
-            {"source": "local+web", "documents": ["A"], "same_as": "selection"},
-            "Observed from local+web: what was selected",
-        ),
-        (
-            "observation",
-            {"source": "local", "documents": ["A", "B"], "left_out": ["A (Care)"]},
-            "Observed from local: all of them but A (Care)",
-        ),
-        ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
-        ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),
-        (
-            "reflection",
-            {"label": "INCORRECT", "explanation": "No year.", "supplement": True},
-            "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
-        ),
-        ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-        ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
-        ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
-        ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
-        ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),
-        ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
-        (
-            "cut",
-            {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
-            "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
-        ),
-        ("read", {"text": "1974 [1]", "probability": 0.914, "given": True}, "Read: 1974 [1] (91% likely)"),
-        (
-            "read",
-            {"text": "1974 [1]", "probability": 0.116, "threshold": 0.62, "given": False},
-            "Read: 1974 [1] (12% likely, an answer is given from 62%)",
-        ),
-        ("read", {"text": "", "probability": 0.0, "given": False}, "Read: no answer stands in the passages"),
-        ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
-        ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
-        ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
-        (
-            "selection",
-            {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
-            "Selected by cfs (2 pairs classified, 1 positive): A · B",
-        ),
-        ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
-        (
-            "look_ahead",
-            {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
-            "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
-        ),
-        (
-            "refined",
-            {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
-            "Summarised the observation of step 1: 2000 to 300 tokens",
-        ),
-        (
-            "steered",
-            {"source": "web", "named": "local", "reason": "the last label was False"},
-            "Steered to web, where the model named local (the last label was False)",
-        ),
-        (
-            "retrieval",
-            {"status": True, "explanation": "It asks for a year.", "parsed": True},
-            "Retrieve: the documents are searched. It asks for a year.",
-        ),
-        (
-            "retrieval",
-            {"status": False, "explanation": "", "parsed": False},
-            "Retrieve: no document is needed (two replies could not be read)",
-        ),
-        (
-            "critique",
-            {"document": "A", "answer": "1974", "relevant": True, "support": "fully", "usefulness": 4, "score": 2.25},
-            "From A: 1974 (relevant, fully supported, usefulness 4, score 2.25)",
-        ),
-        (
-            "critique",
-            {"document": "A", "answer": "", "relevant": False, "support": "none", "score": 0.0, "parsed": False},
-            "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
-        ),
-        (
-            "review",
-            {"status": False, "supplement": True, "explanation": "Half is missing."},
-            "Review: the answer is doubted, the question is searched for once more. Half is missing.",
-        ),
-    ],
+@for_each(
+    "kind, data, line",
+    ("thought", {"text": "I look\nit up."}, "Thought: I look it up."),
+    ("search", {"source": "local", "query": "alpha"}, "Search local: alpha"),
+    (
+        "found",
+        {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "sent_out": False, "error": None},
+        "Found in local (2 in 0.4 ms): A · B",
+    ),
+    (
+        "found",
+        {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
+        "Found in web (0 in 1.2 s, the query was sent out): nothing",
+    ),
+    (
+        "held_back",
+        {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
+        f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
+    ),
+    ("found", {"source": "web", "titles": [], "error": "down"}, "Search of web failed: down"),
+    (
+        "verdict",
+        {"status": True, "judged_by": "first_step", "analysis": "Nothing to compare with.", "parsed": True},
+        "Verdict: keep what was found (the first retrieval is not judged)",
+    ),
+    (
+        "verdict",
+        {"status": False, "judged_by": "classifier", "analysis": "At 3%.", "parsed": True},
+        "Verdict: switch to another source (by the classifier). At 3%.",
+    ),
+    (
+        "verdict",
+        {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
+        "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
+    ),
+    (
+        "evaluated",
+        {
+            "source": "local",
+            "action": "in doubt",
+            "reason": "No.",
+            "judged_by": "model",
+            "parsed": False,
+            "scores": [{"title": "A", "score": None}],
+        },
+        "Evaluated local: in doubt (by the model, whose two replies could not be read: on_doubt decides). No. "
+        "Scores: A none",
+    ),
+    (
+        "strips",
+        {"source": "web", "judged_by": "", "strips": [{"title": "A", "score": 1.0, "kept": True}]},
+        "Refined web: 1 of 1 strips kept. Scores: A 1.00",
+    ),
+    (
+        "strips",
+        {
+            "source": "web",
+            "judged_by": "model",
+            "parsed": False,
+            "strips": [{"title": "A", "score": None, "kept": True}],
+        },
+        "Refined web: 1 of 1 strips kept (by the model), because their scores could not be read. Scores: A none",
+    ),
+    (
+        "found",
+        {"source": "local", "titles": ["A", "B", "A"], "places": ["Use", "", "Care, passage 4"], "seconds": 0.001},
+        "Found in local (3 in 1.0 ms): A (Use; Care, passage 4) · B",
+    ),
+    ("found", {"source": "web", "titles": ["A", "A"], "seconds": 1.0}, "Found in web (2 in 1.0 s): A (2 passages)"),
+    ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
+    ("observation", {"source": "web", "documents": ["A"], "same_as": "found"}, "Observed from web: all of them"),
+    (
+        "observation",
+        {"source": "local+web", "documents": ["A"], "same_as": "selection"},
+        "Observed from local+web: what was selected",
+    ),
+    (
+        "observation",
+        {"source": "local", "documents": ["A", "B"], "left_out": ["A (Care)"]},
+        "Observed from local: all of them but A (Care)",
+    ),
+    ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
+    ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),
+    (
+        "reflection",
+        {"label": "INCORRECT", "explanation": "No year.", "supplement": True},
+        "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
+    ),
+    ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
+    ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
+    ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
+    ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
+    ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),
+    ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
+    (
+        "cut",
+        {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
+        "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
+    ),
+    ("read", {"text": "1974 [1]", "probability": 0.914, "given": True}, "Read: 1974 [1] (91% likely)"),
+    (
+        "read",
+        {"text": "1974 [1]", "probability": 0.116, "threshold": 0.62, "given": False},
+        "Read: 1974 [1] (12% likely, an answer is given from 62%)",
+    ),
+    ("read", {"text": "", "probability": 0.0, "given": False}, "Read: no answer stands in the passages"),
+    ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
+    ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
+    ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
+    (
+        "selection",
+        {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
+        "Selected by cfs (2 pairs classified, 1 positive): A · B",
+    ),
+    ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
+    (
+        "look_ahead",
+        {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
+        "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
+    ),
+    (
+        "refined",
+        {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
+        "Summarised the observation of step 1: 2000 to 300 tokens",
+    ),
+    (
+        "steered",
+        {"source": "web", "named": "local", "reason": "the last label was False"},
+        "Steered to web, where the model named local (the last label was False)",
+    ),
+    (
+        "retrieval",
+        {"status": True, "explanation": "It asks for a year.", "parsed": True},
+        "Retrieve: the documents are searched. It asks for a year.",
+    ),
+    (
+        "retrieval",
+        {"status": False, "explanation": "", "parsed": False},
+        "Retrieve: no document is needed (two replies could not be read)",
+    ),
+    (
+        "critique",
+        {"document": "A", "answer": "1974", "relevant": True, "support": "fully", "usefulness": 4, "score": 2.25},
+        "From A: 1974 (relevant, fully supported, usefulness 4, score 2.25)",
+    ),
+    (
+        "critique",
+        {"document": "A", "answer": "", "relevant": False, "support": "none", "score": 0.0, "parsed": False},
+        "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
+    ),
+    (
+        "review",
+        {"status": False, "supplement": True, "explanation": "Half is missing."},
+        "Review: the answer is doubted, the question is searched for once more. Half is missing.",
+    ),
 )
 def test_writes_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
     assert trace_text(Event(kind, 1, data)) == line

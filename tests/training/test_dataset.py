@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from prefrag.training.dataset import Dataset
+from tests.for_each import for_each
 from tests.training.towns import write_dataset
 
 
@@ -27,7 +28,7 @@ def test_the_two_files_stand_with_a_colon_between_them(tmp_path: Path):
         Dataset.parse(f"nowhere.jsonl:{written.corpus}")
 
 
-@pytest.mark.parametrize("text", ["", "a.jsonl", ":a.jsonl", "a.jsonl:"])
+@for_each("text", "", "a.jsonl", ":a.jsonl", "a.jsonl:")
 def test_one_file_is_not_enough(text: str):
     with pytest.raises(ValueError, match=r"QUESTIONS.jsonl:CORPUS.jsonl"):
         Dataset.parse(text)

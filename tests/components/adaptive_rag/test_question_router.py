@@ -10,6 +10,7 @@ from prefrag.components.adaptive_rag.question_classifier import Estimate
 from prefrag.components.adaptive_rag.question_router import QuestionRouter
 from prefrag.components.state.state import RunSettings, State
 from tests.fakes import FixedQuestionClassifier
+from tests.for_each import for_each
 
 START = State("Who built alpha?", RunSettings(sources=("local",), preferred="local"))
 ALL = {"no_retrieval": 0.5, "single_step": 0.3, "multi_step": 0.2}
@@ -25,7 +26,7 @@ def route(probabilities: dict[str, float], doubt: str = "", **settings: Any) -> 
     return name, dict(event.data)
 
 
-@pytest.mark.parametrize("name", ["no_retrieval", "single_step", "multi_step"])
+@for_each("name", "no_retrieval", "single_step", "multi_step")
 def test_the_likeliest_class_is_taken_and_stated(name: str):
     taken, event = route({**dict.fromkeys(ALL, 0.2), name: 0.6})
 
@@ -102,14 +103,12 @@ def test_the_estimate_is_of_the_question_that_stands_alone():
     assert heard == ["Who built alpha?"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
-        ({"classes": ["A"]}, "There is no class 'A' of questions: choose from no_retrieval, single_step, multi_step"),
-        ({"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
-        ({"least_probability": {"single_step": 2}}, "least_probability of single_step is 2: set it between 0 and 1"),
-    ],
+@for_each(
+    "settings, message",
+    ({"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
+    ({"classes": ["A"]}, "There is no class 'A' of questions: choose from no_retrieval, single_step, multi_step"),
+    ({"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
+    ({"least_probability": {"single_step": 2}}, "least_probability of single_step is 2: set it between 0 and 1"),
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

@@ -6,6 +6,7 @@ from haystack import Document
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
+from tests.for_each import for_each
 
 
 def doc(key: str, content: str | None = "", **meta: object) -> Document:
@@ -29,15 +30,13 @@ async def test_one_query_for_each_document_in_their_order_on_both_ways():
     assert queries(QueryDocConcat()) == []
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        (["content"], "Who married the child? His son Johan was a poet."),
-        (["title"], "Who married the child? Peter Andreas Heiberg"),
-        (["url", "title"], "Who married the child? http://h.example Peter Andreas Heiberg"),
-        (["nothing"], "Who married the child?"),
-        ([], "Who married the child?"),
-    ],
+@for_each(
+    "parts, expected",
+    (["content"], "Who married the child? His son Johan was a poet."),
+    (["title"], "Who married the child? Peter Andreas Heiberg"),
+    (["url", "title"], "Who married the child? http://h.example Peter Andreas Heiberg"),
+    (["nothing"], "Who married the child?"),
+    ([], "Who married the child?"),
 )
 def test_the_parts_are_a_setting(parts, expected):
     assert queries(QueryDocConcat(parts), HEIBERG) == [expected]

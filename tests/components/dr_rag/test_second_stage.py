@@ -20,6 +20,7 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import document, found, kinds, search_step, settings, state
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 QUESTION = "q"
 # The letters of a query are the documents that it finds, in this order.
@@ -105,19 +106,17 @@ def test_the_depth_of_the_second_stage_and_the_filters_of_the_run_reach_the_retr
     assert reached.settings.top_k == 6
 
 
-@pytest.mark.parametrize(
-    ("k", "k1", "queries", "context"),
-    [
-        pytest.param(6, None, 3, "abcxyz", id="half of k by default"),
-        pytest.param(5, None, 3, "abcxy", id="rounded up"),
-        pytest.param(4, None, 2, "abxy", id="k 4"),
-        pytest.param(3, None, 2, "abx", id="k 3"),
-        pytest.param(1, None, 0, "a", id="one document has no second stage"),
-        pytest.param(6, 2, 2, "abxy", id="k1 2"),
-        pytest.param(4, 1, 1, "ax", id="k1 1"),
-        pytest.param(3, 3, 0, "abc", id="k1 leaves no room"),
-        pytest.param(2, 3, 0, "ab", id="a request narrows k below k1"),
-    ],
+@for_each(
+    "k, k1, queries, context",
+    pytest.param(6, None, 3, "abcxyz", id="half of k by default"),
+    pytest.param(5, None, 3, "abcxy", id="rounded up"),
+    pytest.param(4, None, 2, "abxy", id="k 4"),
+    pytest.param(3, None, 2, "abx", id="k 3"),
+    pytest.param(1, None, 0, "a", id="one document has no second stage"),
+    pytest.param(6, 2, 2, "abxy", id="k1 2"),
+    pytest.param(4, 1, 1, "ax", id="k1 1"),
+    pytest.param(3, 3, 0, "abc", id="k1 leaves no room"),
+    pytest.param(2, 3, 0, "ab", id="a request narrows k below k1"),
 )
 def test_k1_documents_are_of_the_first_stage_and_k_in_all(k, k1, queries, context):
     retriever = Letters()
@@ -157,8 +156,8 @@ def test_a_document_that_comes_twice_makes_one_query_and_a_first_stage_that_foun
     assert sorted(call["query"] for call in retriever.calls) == ["q ax", "q by"]
 
 
-@pytest.mark.parametrize(
-    "classifier", [None, PairClassifier(Engine("ab", "ac"), accept="all"), PairClassifier(Engine("ab", "ac"), "cis")]
+@for_each(
+    "classifier", None, PairClassifier(Engine("ab", "ac"), accept="all"), PairClassifier(Engine("ab", "ac"), "cis")
 )
 def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier | None):
     first = found(document("a", "ab", source="local"), query=QUESTION)

@@ -9,6 +9,7 @@ import pytest
 from prefrag.components.flare.look_ahead import LookAhead
 from prefrag.components.state.state import Action, RunError, State, Step
 from tests.components.samples import document, observed_step, state
+from tests.for_each import for_each
 
 FIRST = observed_step(document("alpha"), reply="", tool="", query="Who?")
 SURE = (("Alpha", 0.9), (" was", 0.99), (" built", 0.95), (" by", 0.99), (" Beta", 0.81), (".", 0.9))
@@ -86,7 +87,7 @@ class TestAnUnsureSentence:
         assert reached.step.query == "Alpha was built by Beta."
         assert event(reached)["masked"] == []
 
-    @pytest.mark.parametrize(("likely", "way"), [(0.79, "state"), (0.8, "state"), (0.81, "kept")])
+    @for_each("likely, way", (0.79, "state"), (0.8, "state"), (0.81, "kept"))
     def test_is_one_with_a_token_at_the_threshold_or_below(self, likely: float, way: str):
         assert check(doubting(Beta=likely))[0] == way
 
@@ -129,14 +130,12 @@ class TestASentenceThatIsWrittenAgain:
 
 
 class TestWhatIsNoSentence:
-    @pytest.mark.parametrize(
+    @for_each(
         "step",
-        [
-            Step(Action.NONE),
-            Step(Action.SEARCH, query="alpha Gamma", tool="Search_Engine"),
-            Step(Action.ANSWER, answer="Gamma", probability=0.9),
-            Step(Action.UNREADABLE, reply="Alpha, which", cut_at=200),
-        ],
+        Step(Action.NONE),
+        Step(Action.SEARCH, query="alpha Gamma", tool="Search_Engine"),
+        Step(Action.ANSWER, answer="Gamma", probability=0.9),
+        Step(Action.UNREADABLE, reply="Alpha, which", cut_at=200),
     )
     def test_goes_to_the_router_unchanged(self, step: Step):
         before = state(FIRST, step)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.generators.json_reply import read_object, response_format
+from tests.for_each import for_each
 
 keys = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text()
@@ -50,30 +50,26 @@ class TestReadObject:
         assert read is not None
         assert read["status"] == "True"
 
-    @pytest.mark.parametrize(
-        ("text", "values"),
-        [
-            ('{"analysis": "cut of', {"analysis": "cut of"}),
-            ('{"label": "CORRECT", "expl', {"label": "CORRECT"}),
-            ("{'status': 'True'}", {"status": "True"}),
-            ("{'analysis': \"It doesn't help\", 'status': False}", {"analysis": "It doesn't help", "status": False}),
-            ('{"status": True, "score": None}', {"status": True, "score": None}),
-            ('{"step": 007, "status": "True"', {"step": "007", "status": "True"}),
-            ('{"count": ٣, "status": "True"', {"count": "٣", "status": "True"}),
-            ('{"answer": "a \\"word\\"", "x', {"answer": 'a "word"'}),
-            ('{"thought": "line\nbreak"}', {"thought": "line\nbreak"}),
-            ('{"thought": "see ```{x}``` there", "status": true}', {"thought": "see ```{x}``` there", "status": True}),
-            ('In {this} case: {"status": "True"}', {"status": "True"}),
-            ('[{"status": true}]', {"status": True}),
-            ('{"status": true} {"status": false}', {"status": True}),
-        ],
+    @for_each(
+        "text, values",
+        ('{"analysis": "cut of', {"analysis": "cut of"}),
+        ('{"label": "CORRECT", "expl', {"label": "CORRECT"}),
+        ("{'status': 'True'}", {"status": "True"}),
+        ("{'analysis': \"It doesn't help\", 'status': False}", {"analysis": "It doesn't help", "status": False}),
+        ('{"status": True, "score": None}', {"status": True, "score": None}),
+        ('{"step": 007, "status": "True"', {"step": "007", "status": "True"}),
+        ('{"count": ٣, "status": "True"', {"count": "٣", "status": "True"}),
+        ('{"answer": "a \\"word\\"", "x', {"answer": 'a "word"'}),
+        ('{"thought": "line\nbreak"}', {"thought": "line\nbreak"}),
+        ('{"thought": "see ```{x}``` there", "status": true}', {"thought": "see ```{x}``` there", "status": True}),
+        ('In {this} case: {"status": "True"}', {"status": "True"}),
+        ('[{"status": true}]', {"status": True}),
+        ('{"status": true} {"status": false}', {"status": True}),
     )
     def test_reads_what_models_write(self, text: str, values: dict[str, Any]):
         assert read_object(text) == values
 
-    @pytest.mark.parametrize(
-        "text", ["", "True", "no braces", "}{", "{ nothing here }", "[1, 2]", '"text"', '{"a":' * 100_000], ids=range(8)
-    )
+    @for_each("text", "", "True", "no braces", "}{", "{ nothing here }", "[1, 2]", '"text"', '{"a":' * 100_000)
     def test_gives_none_where_there_is_no_object_or_none_that_ends(self, text: str):
         assert read_object(text) is None
 

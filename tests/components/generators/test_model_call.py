@@ -13,6 +13,7 @@ from prefrag.components.generators.model_call import DEFAULT_CONTEXT_WINDOW, Mod
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import document, kinds, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 REACHED = state(search_step())
 SEARCH = Tool("search", "Finds. " * 40, {"type": "object", "properties": {}}, lambda: "")
@@ -204,7 +205,7 @@ def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
     assert joined == {"temperature": 0.5, "extra_body": {"top_k": 5, "seed": 2}}
 
 
-@pytest.mark.parametrize("stop", ["###", ["###"], ["###", "Observation:"]])
+@for_each("stop", "###", ["###"], ["###", "Observation:"])
 def test_a_reply_stops_at_the_words_of_both(stop: Any):
     assert with_parameters({"stop": stop}, {"stop": ["Observation:"]}) == {"stop": ["###", "Observation:"]}
     assert with_parameters({"stop": stop}, {"seed": 1})["stop"][0] == "###"

@@ -29,6 +29,7 @@ from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.recording import Recording
 from prefrag.components.retrievers.dense_retriever import DenseRetriever
 from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
+from tests.for_each import for_each
 
 KEY = Secret.from_token("sk-secret")
 
@@ -43,13 +44,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
-    ("hosts", "local"),
-    [
-        (["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "::ffff:127.0.0.1"], True),
-        (["api.example.org", "10.0.0.5", "192.168.0.2", "0.0.0.0", "::", "unknown", "", "2130706433"], False),
-        (["127.0.0.1.evil.example", "localhost.evil.example", "ollama"], False),
-    ],
+@for_each(
+    "hosts, local",
+    (["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "::ffff:127.0.0.1"], True),
+    (["api.example.org", "10.0.0.5", "192.168.0.2", "0.0.0.0", "::", "unknown", "", "2130706433"], False),
+    (["127.0.0.1.evil.example", "localhost.evil.example", "ollama"], False),
 )
 def test_loopback_is_local_and_everything_else_remote(hosts: list[str], local: bool):
     assert {host: is_local(host) for host in hosts} == dict.fromkeys(hosts, local)
@@ -89,16 +88,14 @@ def test_an_entry_that_cannot_be_used_is_named(entry: str, monkeypatch: pytest.M
         is_local("api.example.org")
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://user:password@API.example.org:8443/v1?key=1", "api.example.org"),
-        ("http://[::1]:8000/v1", "::1"),
-        ("gpu:11434", "gpu"),
-        ("http://127.0.0.1@evil.example/", "evil.example"),
-        ("http://[broken", "unknown"),
-        ("", "unknown"),
-    ],
+@for_each(
+    "url, host",
+    ("https://user:password@API.example.org:8443/v1?key=1", "api.example.org"),
+    ("http://[::1]:8000/v1", "::1"),
+    ("gpu:11434", "gpu"),
+    ("http://127.0.0.1@evil.example/", "evil.example"),
+    ("http://[broken", "unknown"),
+    ("", "unknown"),
 )
 def test_a_host_has_no_user_port_or_path(url: str, host: str):
     assert read_host(url) == host
@@ -138,50 +135,48 @@ def openai(url: str | None = None) -> OpenAIChatGenerator:
     return OpenAIChatGenerator(api_key=KEY, api_base_url=url)
 
 
-@pytest.mark.parametrize(
-    ("make", "models"),
-    [
-        (lambda: openai(), [Model("llm", "api.openai.com")]),
-        (lambda: openai("http://gpu:8000/v1"), [Model("llm", "gpu")]),
-        (
-            lambda: FallbackChatGenerator([openai("http://localhost/v1"), openai()]),
-            [Model("llm", "localhost"), Model("llm", "api.openai.com")],
-        ),
-        (lambda: OpenAITextEmbedder(api_key=KEY), [Model("embedder", "api.openai.com")]),
-        (
-            lambda: block("AzureOpenAITextEmbedder", azure_endpoint="https://mine.azure.example"),
-            [Model("embedder", "mine.azure.example")],
-        ),
-        (
-            lambda: OpenAIDocumentEmbedder(api_key=KEY, api_base_url="http://127.0.0.1:1/v1"),
-            [Model("embedder", "127.0.0.1")],
-        ),
-        (lambda: block("HuggingFaceTEIRanker", url="http://tei:80"), [Model("ranker", "tei")]),
-        (lambda: KeyedRanker(), [Model("ranker", "unknown")]),
-        (lambda: LLMRanker(chat_generator=openai()), [Model("llm", "api.openai.com")]),
-        (lambda: MutedGenerator(), [Model("llm", "unknown")]),
-        (lambda: EmbeddedChatGenerator("model.gguf"), [Model("llm", "localhost")]),
-        (lambda: ChatModel(), [Model("llm", "localhost")]),
-        (lambda: WebLikeSearch(), []),
-        (lambda: TitleMatchRanker(), []),
-        (lambda: ScriptedRetriever({}, "local"), []),
-        (lambda: block("OpenAITextEmbedder"), [Model("embedder", "api.openai.com")]),
-        (lambda: block("OpenAITextEmbedder", api_base_url="http://gpu/v1"), [Model("embedder", "gpu")]),
-        (lambda: block("CohereTextEmbedder"), [Model("embedder", "unknown")]),
-        (
-            lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}),
-            [Model("embedder", "localhost")],
-        ),
-        (
-            lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}),
-            [Model("embedder", "tei")],
-        ),
-        (
-            lambda: DenseRetriever(block("OpenAITextEmbedder"), ScriptedRetriever({}, "local")),  # type: ignore[arg-type]
-            [Model("embedder", "api.openai.com")],
-        ),
-        (lambda: [ScriptedRetriever({}, "local"), None, "text", 3], []),
-    ],
+@for_each(
+    "make, models",
+    (lambda: openai(), [Model("llm", "api.openai.com")]),
+    (lambda: openai("http://gpu:8000/v1"), [Model("llm", "gpu")]),
+    (
+        lambda: FallbackChatGenerator([openai("http://localhost/v1"), openai()]),
+        [Model("llm", "localhost"), Model("llm", "api.openai.com")],
+    ),
+    (lambda: OpenAITextEmbedder(api_key=KEY), [Model("embedder", "api.openai.com")]),
+    (
+        lambda: block("AzureOpenAITextEmbedder", azure_endpoint="https://mine.azure.example"),
+        [Model("embedder", "mine.azure.example")],
+    ),
+    (
+        lambda: OpenAIDocumentEmbedder(api_key=KEY, api_base_url="http://127.0.0.1:1/v1"),
+        [Model("embedder", "127.0.0.1")],
+    ),
+    (lambda: block("HuggingFaceTEIRanker", url="http://tei:80"), [Model("ranker", "tei")]),
+    (lambda: KeyedRanker(), [Model("ranker", "unknown")]),
+    (lambda: LLMRanker(chat_generator=openai()), [Model("llm", "api.openai.com")]),
+    (lambda: MutedGenerator(), [Model("llm", "unknown")]),
+    (lambda: EmbeddedChatGenerator("model.gguf"), [Model("llm", "localhost")]),
+    (lambda: ChatModel(), [Model("llm", "localhost")]),
+    (lambda: WebLikeSearch(), []),
+    (lambda: TitleMatchRanker(), []),
+    (lambda: ScriptedRetriever({}, "local"), []),
+    (lambda: block("OpenAITextEmbedder"), [Model("embedder", "api.openai.com")]),
+    (lambda: block("OpenAITextEmbedder", api_base_url="http://gpu/v1"), [Model("embedder", "gpu")]),
+    (lambda: block("CohereTextEmbedder"), [Model("embedder", "unknown")]),
+    (
+        lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}),
+        [Model("embedder", "localhost")],
+    ),
+    (
+        lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}),
+        [Model("embedder", "tei")],
+    ),
+    (
+        lambda: DenseRetriever(block("OpenAITextEmbedder"), ScriptedRetriever({}, "local")),  # type: ignore[arg-type]
+        [Model("embedder", "api.openai.com")],
+    ),
+    (lambda: [ScriptedRetriever({}, "local"), None, "text", 3], []),
 )
 def test_the_models_of_a_component_are_found_with_their_hosts(make: Any, models: list[Model]):
     assert find_models(make()) == models

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Fitted, estimate_tokens, fit_to_window
 from prefrag.components.state.state import WHOLE_TEXT, identity
+from tests.for_each import for_each
 
 INSTRUCTION = "Answer the question."
 contents = st.none() | st.text(max_size=400)
@@ -41,9 +42,7 @@ def shown(fitted: Fitted) -> list[str]:
 
 
 class TestEstimate:
-    @pytest.mark.parametrize(
-        ("written", "tokens"), [("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1), ("\ud83d", 2)]
-    )
+    @for_each("written, tokens", ("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1), ("\ud83d", 2))
     def test_is_three_bytes_a_token_and_never_none_also_for_half_a_surrogate_pair(self, written: str, tokens: int):
         assert estimate_tokens(written) == tokens
 
@@ -86,25 +85,23 @@ class TestFit:
         assert shown(fit(steps, 150)) == ["2a", "2b", "3a", "3b"]
         assert shown(fit(steps, 120)) == ["2a", "3a", "3b"]
 
-    @pytest.mark.parametrize(
-        ("steps", "window", "ids", "cut", "shortened", "end"),
-        [
-            pytest.param(
-                *([[("old", text(30))], [("new", text(100))]], 80, ["new"], 1, 1, "x ..."),
-                id="the newest only when nothing else is left",
-            ),
-            pytest.param(
-                *([[("long", text(200)), ("short", "All of it.")]], 100, ["long", "short"], 0, 1, "All of it."),
-                id="the short ones of the newest are left as they are",
-            ),
-            # An answer or an unreadable reply has no observation: the passages before it are not old for that.
-            pytest.param([[("only", text(100))], []], 60, ["only"], 0, 1, "x ...", id="the last that holds documents"),
-            pytest.param([[("only", text(100))], [], [], []], 60, ["only"], 0, 1, "x ...", id="however far back"),
-            pytest.param(
-                *([[("a", None), ("b" * 300, "short")]], 50, ["a"], 1, 0, "[a] "),
-                id="what does not fit without its text either is dropped",
-            ),
-        ],
+    @for_each(
+        "steps, window, ids, cut, shortened, end",
+        pytest.param(
+            *([[("old", text(30))], [("new", text(100))]], 80, ["new"], 1, 1, "x ..."),
+            id="the newest only when nothing else is left",
+        ),
+        pytest.param(
+            *([[("long", text(200)), ("short", "All of it.")]], 100, ["long", "short"], 0, 1, "All of it."),
+            id="the short ones of the newest are left as they are",
+        ),
+        # An answer or an unreadable reply has no observation: the passages before it are not old for that.
+        pytest.param([[("only", text(100))], []], 60, ["only"], 0, 1, "x ...", id="the last that holds documents"),
+        pytest.param([[("only", text(100))], [], [], []], 60, ["only"], 0, 1, "x ...", id="however far back"),
+        pytest.param(
+            *([[("a", None), ("b" * 300, "short")]], 50, ["a"], 1, 0, "[a] "),
+            id="what does not fit without its text either is dropped",
+        ),
     )
     def test_shortens(self, steps: Any, window: int, ids: list[str], cut: int, shortened: int, end: str):
         fitted = fit([[Document(id=key, content=content) for key, content in step] for step in steps], window)
@@ -140,7 +137,7 @@ class TestFit:
         assert fitted.documents_shortened == 1
         assert identity(fitted.prompt[0]) == identity(whole)
 
-    @pytest.mark.parametrize("steps", [[], [[]], [[Document(id="a", content="b")]]])
+    @for_each("steps", [], [[]], [[Document(id="a", content="b")]])
     def test_raises_when_the_prompt_alone_is_too_long(self, steps: list[list[Document]]):
         with pytest.raises(
             ValueError, match=r"needs about 7 tokens without any document.*leaves 5.*PREFRAG_LLM_CONTEXT"

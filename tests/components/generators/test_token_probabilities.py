@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.generators.token_probabilities import read_logprobs, token_probabilities
+from tests.for_each import for_each
 
 
 def meta(*tokens: tuple[str, float] | tuple[str, float, list[int]]) -> dict[str, Any]:
@@ -32,15 +33,13 @@ THOUGHT = (("<think>", 1.0), ("Alpha", 0.2), ("</think>", 1.0), ("Alpha", 0.9), 
 SAO = (("S", 0.9), ("\\xc3", 0.5, [0xC3]), ("\\xa3", 0.6, [0xA3]), ("o", 0.7))
 
 
-@pytest.mark.parametrize(
-    ("tokens", "reply", "part", "places"),
-    [
-        pytest.param(SENTENCES, "Alpha is big. Beta too.", "Alpha is big.", slice(4), id="in the whole reply"),
-        pytest.param(BLANKS, "Alpha\t\nis\u00a0big", "Alpha is big", slice(1, 4), id="whose blanks were changed"),
-        pytest.param(THOUGHT, "Alpha.", "Alpha.", slice(3, 5), id="what was thought before does not count"),
-        pytest.param(SAO, "S\u00e3o", "S\u00e3o", slice(4), id="a letter of several tokens"),
-        pytest.param(SAO, "S\u00e3o", "\u00e3", slice(1, 3), id="that letter alone"),
-    ],
+@for_each(
+    "tokens, reply, part, places",
+    pytest.param(SENTENCES, "Alpha is big. Beta too.", "Alpha is big.", slice(4), id="in the whole reply"),
+    pytest.param(BLANKS, "Alpha\t\nis\u00a0big", "Alpha is big", slice(1, 4), id="whose blanks were changed"),
+    pytest.param(THOUGHT, "Alpha.", "Alpha.", slice(3, 5), id="what was thought before does not count"),
+    pytest.param(SAO, "S\u00e3o", "S\u00e3o", slice(4), id="a letter of several tokens"),
+    pytest.param(SAO, "S\u00e3o", "\u00e3", slice(1, 3), id="that letter alone"),
 )
 def test_those_of_a_part_are_found(tokens: Any, reply: str, part: str, places: slice):
     found = token_probabilities(meta(*tokens), reply, part)
@@ -53,19 +52,17 @@ def test_tokens_of_another_text_give_none(reply: str):
     assert token_probabilities(meta(*SENTENCES), reply, reply) == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "logprobs",
-    [
-        None,
-        {},
-        [],
-        {"content": None},
-        {"content": "x"},
-        {"content": [{"token": "a", "logprob": -1.0}, {"token": "b"}]},
-        {"content": [{"token": "a", "logprob": math.nan}]},
-        {"content": [{"token": None, "logprob": -1.0}]},
-        {"content": ["a"]},
-    ],
+    None,
+    {},
+    [],
+    {"content": None},
+    {"content": "x"},
+    {"content": [{"token": "a", "logprob": -1.0}, {"token": "b"}]},
+    {"content": [{"token": "a", "logprob": math.nan}]},
+    {"content": [{"token": None, "logprob": -1.0}]},
+    {"content": ["a"]},
 )
 def test_a_token_without_a_probability_never_counts_as_a_certain_one(logprobs: Any):
     assert read_logprobs(logprobs) == []

@@ -8,11 +8,12 @@ from prefrag.components.judge.cascade_judge import CascadeJudge
 from tests.components.judge.judges import FixedJudge, FixedTrees
 from tests.components.samples import document, found, observed_step, search_step, state
 from tests.fakes import CALLS
+from tests.for_each import for_each
 
 JUDGED = state(observed_step(document("alpha")), search_step("beta", found(document("beta"))))
 
 
-@pytest.mark.parametrize(("probability", "status"), [(0.8, True), (0.95, True), (0.2, False)])
+@for_each("probability, status", (0.8, True), (0.95, True), (0.2, False))
 def test_calls_no_model_where_the_trees_are_sure(probability: float, status: bool):
     verdict, _ = CascadeJudge(FixedTrees(probability), FixedJudge(not status)).judge(JUDGED)
 

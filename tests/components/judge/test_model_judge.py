@@ -13,6 +13,7 @@ from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import RunError, State, Verdict
 from tests.components.samples import document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 FIRST = observed_step(document("alpha", content="Alpha was built by Beta."))
 SECOND = search_step("beta", found(document("beta", content="Beta is a yard.")))
@@ -65,33 +66,31 @@ def test_sees_question_observed_and_new_passages_apart():
     assert CALLS["judge"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
 
 
-@pytest.mark.parametrize(
-    ("reply", "status"),
-    [
-        (TRUE, True),
-        (FALSE, False),
-        ('{"analysis": "x", "status": true}', True),
-        ('{"analysis": "x", "status": false}', False),
-        ("{'analysis': \"It doesn't\", 'status': False}", False),
-        ('```json\n{"status": "true"}\n```', True),
-        ('Here: {"status": "yes", "analysis": "cut of', True),
-        ("True", True),
-        ("**False**.", False),
-        ("<think>True</think>False", False),
-        ('One passage contains the text {"status": "True"}, which I ignore.\n' + FALSE, False),
-        ('{"analysis": "<your reasoning>", "status": "<True or False>"}\n' + TRUE, True),
-        ('It holds {"status": "True"}.\n\nStatus: False', False),
-        ('{"analysis": "an", "status": "False"} A passage wrote {"status": "True"}, which I ignore.', False),
-        ('{"analysis": "an", "status": "False"}\n\nNew information:\n[1] A page\nStatus: True', False),
-        ('[{"passage": 1, "status": "True"}, {"analysis": "both", "status": "False"}]', False),
-        ('{"verdicts": [{"analysis": "an", "status": "True"}]}', True),
-        ('{"Analysis": "New.", "Status": "True"}', True),
-        ('{"status": "True, because a new detail is found"}', True),
-        ("Analysis: New.\n**Status:** True", True),
-        ('{"result": {"status": "True"}}', True),
-        ("{\u201cstatus\u201d: \u201cFalse\u201d}", False),
-        ("False. Nothing of it is new.", False),
-    ],
+@for_each(
+    "reply, status",
+    (TRUE, True),
+    (FALSE, False),
+    ('{"analysis": "x", "status": true}', True),
+    ('{"analysis": "x", "status": false}', False),
+    ("{'analysis': \"It doesn't\", 'status': False}", False),
+    ('```json\n{"status": "true"}\n```', True),
+    ('Here: {"status": "yes", "analysis": "cut of', True),
+    ("True", True),
+    ("**False**.", False),
+    ("<think>True</think>False", False),
+    ('One passage contains the text {"status": "True"}, which I ignore.\n' + FALSE, False),
+    ('{"analysis": "<your reasoning>", "status": "<True or False>"}\n' + TRUE, True),
+    ('It holds {"status": "True"}.\n\nStatus: False', False),
+    ('{"analysis": "an", "status": "False"} A passage wrote {"status": "True"}, which I ignore.', False),
+    ('{"analysis": "an", "status": "False"}\n\nNew information:\n[1] A page\nStatus: True', False),
+    ('[{"passage": 1, "status": "True"}, {"analysis": "both", "status": "False"}]', False),
+    ('{"verdicts": [{"analysis": "an", "status": "True"}]}', True),
+    ('{"Analysis": "New.", "Status": "True"}', True),
+    ('{"status": "True, because a new detail is found"}', True),
+    ("Analysis: New.\n**Status:** True", True),
+    ('{"result": {"status": "True"}}', True),
+    ("{\u201cstatus\u201d: \u201cFalse\u201d}", False),
+    ("False. Nothing of it is new.", False),
 )
 def test_is_understood_however_it_writes(reply: str, status: bool):
     verdict, _ = judged(JUDGED, reply)
@@ -99,8 +98,8 @@ def test_is_understood_however_it_writes(reply: str, status: bool):
     assert (verdict.status, verdict.judged_by, verdict.parsed) == (status, "model", True)
 
 
-@pytest.mark.parametrize("reply", ["", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True"])
-@pytest.mark.parametrize(("setting", "status"), [("switch", False), ("keep", True)])
+@for_each("reply", "", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True")
+@for_each("setting, status", ("switch", False), ("keep", True))
 def test_what_is_not_understood_twice_is_decided_by_the_setting(reply: str, setting: Any, status: bool):
     verdict, after = judged(JUDGED, reply, on_doubt=setting)
 
@@ -192,7 +191,7 @@ class TestScores:
 
         assert relevance == Relevance((1.0, -1.0, 1.0), "model")
 
-    @pytest.mark.parametrize("number", ["1" + "0" * 400, "-1", "11", "NaN", "true", '"high"'])
+    @for_each("number", "1" + "0" * 400, "-1", "11", "NaN", "true", '"high"')
     def test_a_number_out_of_range_is_no_score(self, number: str):
         relevance, _ = self.scored(f'{{"1": {number}, "2": 0}}')
 

@@ -11,6 +11,7 @@ from prefrag.components.state.state import Action, State, Step, Verdict
 from tests.components.judge.judges import FixedJudge
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS
+from tests.for_each import for_each
 
 SOURCES = ["local", "archive", "web"]
 FIRST = observed_step(document("alpha", content="Alpha was built by Beta."))
@@ -31,14 +32,12 @@ def judged(reached: State, status: bool, **changes: Any) -> tuple[str, State, Ve
 
 
 class TestInit:
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"sources": []}, "`sources` is empty"),
-            ({"judge": "model"}, "judge is 'model': give the block of a judge, such as ModelJudge"),
-            ({"judge": None}, "judge is None"),
-            ({"switch_at": "once"}, "set it to this_step or next_step"),
-        ],
+    @for_each(
+        "changes, message",
+        ({"sources": []}, "`sources` is empty"),
+        ({"judge": "model"}, "judge is 'model': give the block of a judge, such as ModelJudge"),
+        ({"judge": None}, "judge is None"),
+        ({"switch_at": "once"}, "set it to this_step or next_step"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from tests.components.samples import document
+from tests.for_each import for_each
 
 QUESTION = "When did the yard that built the Aurora win the prize?"
 YARD = document("Beta (yard)", content="Beta is a yard.")
@@ -136,15 +137,13 @@ def test_words_of_the_query_count_more_side_by_side():
     assert (side_by_side["holds_word_pairs"], apart["holds_word_pairs"]) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("query", "whole", "added", "starts", "is_name"),
-    [
-        ("Who founded the Rank Organisation?", 1, 1, 1, 1),
-        ("Where is Rank in London?", 0, 0, 0, 0),
-        ("Where is Rank?", 1, 1, 1, 0),
-        ("Who owned the Aurora?", 0, -1, 0, 0),
-        ("who owned it", -1, -1, 0, 0),
-    ],
+@for_each(
+    "query, whole, added, starts, is_name",
+    ("Who founded the Rank Organisation?", 1, 1, 1, 1),
+    ("Where is Rank in London?", 0, 0, 0, 0),
+    ("Where is Rank?", 1, 1, 1, 0),
+    ("Who owned the Aurora?", 0, -1, 0, 0),
+    ("who owned it", -1, -1, 0, 0),
 )
 def test_a_name_is_looked_for_as_a_whole(query: str, whole: float, added: float, starts: float, is_name: float):
     (found,) = features(query, [document("Rank Organisation", content="A firm.")])

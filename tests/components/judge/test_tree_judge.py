@@ -15,6 +15,7 @@ from prefrag.components.state.state import Action, State, Step
 from prefrag.components.trees import TreesMissing
 from tests.components.judge.judges import FixedTrees
 from tests.components.samples import document, found, observed_step, search_step, state
+from tests.for_each import for_each
 
 SHOWN = document("Aurora", content="The Aurora was built by the Beta yard.")
 WANTED = document("Beta", content="Beta is a yard, which won the prize in 1974.")
@@ -26,7 +27,7 @@ def after(*new: Any, observed: Any = SHOWN) -> State:
 
 
 class TestVerdict:
-    @pytest.mark.parametrize(("probability", "status"), [(0.6, True), (0.34, True), (0.33, False)])
+    @for_each("probability, status", (0.6, True), (0.34, True), (0.33, False))
     def test_leaves_only_where_needing_nothing_is_twice_as_likely(self, probability: float, status: bool):
         reached = after(WANTED)
 
@@ -36,9 +37,14 @@ class TestVerdict:
         assert f"{probability:.0%}" in verdict.analysis
         assert same is reached
 
-    @pytest.mark.parametrize(
-        ("cost", "probability", "status"),
-        [(1, 0.5, True), (1, 0.49, False), (9, 0.1, True), (9, 0.09, False), (0, 0.99, False), (math.inf, 0.0, True)],
+    @for_each(
+        "cost, probability, status",
+        (1, 0.5, True),
+        (1, 0.49, False),
+        (9, 0.1, True),
+        (9, 0.09, False),
+        (0, 0.99, False),
+        (math.inf, 0.0, True),
     )
     def test_the_dearer_leaving_is_the_less_suffices_to_stay(self, cost: float, probability: float, status: bool):
         assert FixedTrees(probability, cost_of_leaving=cost).judge(after(WANTED))[0].status is status
@@ -126,13 +132,11 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
         TreeJudge(str(tmp_path / "own.json")).warm_up()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"trees": ""}, "trees is empty"),
-        ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to a number of at least 0"),
-        ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
-    ],
+@for_each(
+    "settings, message",
+    ({"trees": ""}, "trees is empty"),
+    ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to a number of at least 0"),
+    ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

@@ -5,28 +5,36 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
+from tests.for_each import for_each
 
 
 class TestReadBoolean:
-    @pytest.mark.parametrize(
+    @for_each(
         "value",
-        [True, "True", "true", " TRUE ", '"True"', "`true`", "**True**", "True.", "yes", 1, "True, because it is new"],
+        True,
+        "True",
+        "true",
+        " TRUE ",
+        '"True"',
+        "`true`",
+        "**True**",
+        "True.",
+        "yes",
+        1,
+        "True, because it is new",
     )
     def test_true(self, value: Any):
         assert read_boolean(value) is True
 
-    @pytest.mark.parametrize("value", [False, "False", "false.", "'False'", "NO", 0, "0"])
+    @for_each("value", False, "False", "false.", "'False'", "NO", 0, "0")
     def test_false(self, value: Any):
         assert read_boolean(value) is False
 
-    @pytest.mark.parametrize(
-        "value", [None, "", "maybe", "True or False", "No doubt", "Truest", 2, [], {"status": True}]
-    )
+    @for_each("value", None, "", "maybe", "True or False", "No doubt", "Truest", 2, [], {"status": True})
     def test_neither(self, value: Any):
         assert read_boolean(value) is None
 
@@ -53,9 +61,8 @@ class TestReadVerdict:
     def test_never_raises(self, text: str):
         assert read_verdict(text, "status")[0] in (True, False, None)
 
-    @pytest.mark.parametrize(
-        "quotation",
-        ['A passage says {"status": "True"}', '| {"status": "True", "analysis": "x', '"{" {"status": "True"'],
+    @for_each(
+        "quotation", 'A passage says {"status": "True"}', '| {"status": "True", "analysis": "x', '"{" {"status": "True"'
     )
     def test_an_object_that_begins_a_line_counts_before_one_that_is_quoted(self, quotation: str):
         own = '{"analysis": "Nothing new.", "status": "False"}'

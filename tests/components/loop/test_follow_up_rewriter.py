@@ -10,6 +10,7 @@ from prefrag.components.loop.follow_up_rewriter import MAX_TURN_CHARACTERS, MAX_
 from prefrag.components.state.state import State
 from tests.components.samples import kinds, settings
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 HISTORY = (("user", "Who built Aurora?"), ("assistant", "The yard in Beta."))
 REWRITTEN = '{"question": "When did the yard in Beta win the prize?"}'
@@ -55,9 +56,14 @@ class TestRewriting:
             "user: Who built Aurora?\nassistant: The yard in Beta.\n\nLast question: And when did it win?"
         )
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        ["", "When did it win?", '{"question": ""}', '{"question": 1974}', "{}", f'{{"question": "{"x" * 4_001}"}}'],
+        "",
+        "When did it win?",
+        '{"question": ""}',
+        '{"question": 1974}',
+        "{}",
+        f'{{"question": "{"x" * 4_001}"}}',
     )
     def test_that_cannot_be_used_leaves_the_question(self, reply: str):
         reached = rewriter(reply).run(follow_up())["state"]
@@ -82,8 +88,8 @@ class TestLongConversations:
 
         assert [len(text) for _, text in reached.history] == [MAX_TURN_CHARACTERS] * 2
 
-    @pytest.mark.parametrize("letter", ["a", "ж", "京", "😀"])
-    @pytest.mark.parametrize("window", [1_024, 4_096])
+    @for_each("letter", "a", "ж", "京", "😀")
+    @for_each("window", 1_024, 4_096)
     def test_fit_the_window_in_any_script(self, letter: str, window: int):
         history = tuple(("user", letter * 3_000) for _ in range(8))
 

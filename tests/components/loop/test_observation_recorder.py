@@ -8,6 +8,7 @@ from haystack import Document
 from prefrag.components.loop.observation_recorder import ObservationRecorder
 from prefrag.components.state.state import Search, State
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
+from tests.for_each import for_each
 
 ALPHA, BETA, GAMMA = document("alpha"), document("beta"), document("gamma")
 OVER = "New passages were found, but no more than 1 are shown."
@@ -41,7 +42,7 @@ class TestAfterAStep:
 
         assert (ids(reached), reached.step.source) == (["alpha"], "local")
 
-    @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
+    @for_each("searches", (), (found(),), (Search("web", "a", skipped=True),))
     def test_nothing_found_is_reported_to_the_model(self, searches: tuple[Search, ...]):
         reached = recorded(state(search_step("a", *searches)))
 
@@ -88,15 +89,13 @@ class TestSupplement:
 
 
 class TestCollectedDocuments:
-    @pytest.mark.parametrize(
-        ("documents", "limit", "shown", "note"),
-        [
-            pytest.param((ALPHA, BETA), 15, ["beta"], "", id="a document is shown once in a run"),
-            pytest.param((BETA, GAMMA), 2, ["beta"], "", id="no more are shown than the limit of the run"),
-            pytest.param((BETA, BETA, GAMMA), 3, ["beta", "gamma"], "", id="one of two equal documents counts"),
-            pytest.param((ALPHA,), 15, [], "Nothing new was found.", id="nothing new is reported to the model"),
-            pytest.param((BETA,), 1, [], OVER, id="what is new and over the limit is not reported as nothing new"),
-        ],
+    @for_each(
+        "documents, limit, shown, note",
+        pytest.param((ALPHA, BETA), 15, ["beta"], "", id="a document is shown once in a run"),
+        pytest.param((BETA, GAMMA), 2, ["beta"], "", id="no more are shown than the limit of the run"),
+        pytest.param((BETA, BETA, GAMMA), 3, ["beta", "gamma"], "", id="one of two equal documents counts"),
+        pytest.param((ALPHA,), 15, [], "Nothing new was found.", id="nothing new is reported to the model"),
+        pytest.param((BETA,), 1, [], OVER, id="what is new and over the limit is not reported as nothing new"),
     )
     def test_after_an_earlier_step(self, documents: tuple[Document, ...], limit: int, shown: list[str], note: str):
         reached = collected(state(observed_step(ALPHA), search_step("b", found(*documents))), max_documents=limit)

@@ -7,6 +7,7 @@ import pytest
 from prefrag.components.loop.preference_router import PreferenceRouter
 from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import answer_step, kinds, search_step, settings, state
+from tests.for_each import for_each
 
 UNREADABLE = Step(Action.UNREADABLE, reply="Thought: hm")
 UNKNOWN = Step(Action.UNKNOWN_ACTION, reply="Action: Telephone", tool="Telephone")
@@ -92,8 +93,8 @@ class TestReplies:
 
 
 class TestCounting:
-    @pytest.mark.parametrize(("max_steps", "last"), [(0, 1), (1, 2), (3, 4)])
-    @pytest.mark.parametrize("step", [search_step(), UNREADABLE, UNKNOWN], ids=lambda step: step.action.value)
+    @for_each("max_steps, last", (0, 1), (1, 2), (3, 4))
+    @for_each("step", search_step(), UNREADABLE, UNKNOWN)
     def test_the_hard_limit_is_one_reply_more_than_the_prompt_allows(self, step: Step, max_steps: int, last: int):
         for replies in range(1, last):
             assert routed(state(*[step] * replies, max_steps=max_steps))[0] != "exhausted"

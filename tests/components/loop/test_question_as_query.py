@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.state.state import Action, RunSettings, State
+from tests.for_each import for_each
 
 STATE = State("Who?", RunSettings(sources=("local",), preferred="local"))
 
@@ -17,7 +16,7 @@ def test_the_question_becomes_the_query_of_a_first_step():
     assert STATE.steps == ()
 
 
-@pytest.mark.parametrize(("sources", "searched"), [(None, ["local", "web"]), (["web", "closed"], ["web"]), ([], [])])
+@for_each("sources, searched", (None, ["local", "web"]), (["web", "closed"], ["web"]), ([], []))
 def test_the_trace_reports_each_source_that_is_searched(sources: list[str] | None, searched: list[str]):
     settings = RunSettings(sources=("local", "web"), preferred="local")
 

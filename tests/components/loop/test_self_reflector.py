@@ -10,6 +10,7 @@ from prefrag.components.loop.self_reflector import SelfReflector
 from prefrag.components.state.state import Label, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 DOUBT = '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search for it."}'
 NEGATIVE = [Label.INCORRECT, Label.PARTIALLY_CORRECT]
@@ -64,8 +65,8 @@ class TestLabelOfTheReply:
             {"kind": "search", "step": 1, "source": source, "query": QUESTION} for source in ("local", "archive")
         ]
 
-    @pytest.mark.parametrize("label", NEGATIVE)
-    @pytest.mark.parametrize(("supplements", "allowed"), [(1, 1), (0, 0), (2, 1)])
+    @for_each("label", *NEGATIVE)
+    @for_each("supplements, allowed", (1, 1), (0, 0), (2, 1))
     def test_that_is_negative_again_ends_with_the_answer(self, label: Label, supplements: int, allowed: int):
         output, reached = reflected(labelled(label, supplements, max_supplements=allowed))
 
@@ -103,17 +104,15 @@ class TestCallOfItsOwn:
         assert (reached.step.explanation, reached.step.suggestions) == ("No passage says so.", "Search for it.")
         assert reached.usage.llm_calls == {"reflector": 1}
 
-    @pytest.mark.parametrize(
-        ("reply", "label"),
-        [
-            ("PARTIALLY CORRECT, since the passages are incorrect on it", Label.PARTIALLY_CORRECT),
-            ("PARTIALLY CORRECT or INCORRECT", None),
-            ("The answer is INCORRECT.", Label.INCORRECT),
-            ('```json\n{"label": "partially correct"', Label.PARTIALLY_CORRECT),
-            ('{"label": null, "explanation": null}', None),
-            ("", None),
-            ("<think>INCORRECT</think>", None),
-        ],
+    @for_each(
+        "reply, label",
+        ("PARTIALLY CORRECT, since the passages are incorrect on it", Label.PARTIALLY_CORRECT),
+        ("PARTIALLY CORRECT or INCORRECT", None),
+        ("The answer is INCORRECT.", Label.INCORRECT),
+        ('```json\n{"label": "partially correct"', Label.PARTIALLY_CORRECT),
+        ('{"label": null, "explanation": null}', None),
+        ("", None),
+        ("<think>INCORRECT</think>", None),
     )
     def test_is_understood_however_the_model_writes(self, reply: str, label: Label | None):
         reached = reflected(labelled(None), reply)[1]

@@ -11,6 +11,7 @@ from prefrag.components.mspr.answer_reviewer import AnswerReviewer
 from prefrag.components.state.state import Label, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 from tests.marks import put_codes
 
 TRUE = '{"effectiveness": "Yes.", "completeness": "All.", "correctness": "As [1] says.", "label": "True"}'
@@ -109,7 +110,7 @@ class TestRouting:
     def test_what_fails_where_the_web_may_not_be_searched_goes_to_the_preferred_source(self):
         assert reviewed(FALSE, state(answer_step(), sources=("local",)))[0] == "search_local"
 
-    @pytest.mark.parametrize(("done", "allowed"), [(1, 1), (0, 0), (2, 2)])
+    @for_each("done, allowed", (1, 1), (0, 0), (2, 2))
     def test_what_fails_when_the_supplements_are_used_up_is_accepted_as_it_is(self, done: int, allowed: int):
         reached = replace(state(answer_step(), max_supplements=allowed), supplements=done)
 
@@ -123,15 +124,13 @@ class TestRouting:
 
 
 class TestReply:
-    @pytest.mark.parametrize(
-        ("reply", "output"),
-        [
-            ('{"label": true}', "accepted"),
-            ('{"label": false}', "search_web"),
-            ("```json\n{'label': 'False', 'correctness': 'cut of", "search_web"),
-            ("**False**", "search_web"),
-            ("<think>False</think>True", "accepted"),
-        ],
+    @for_each(
+        "reply, output",
+        ('{"label": true}', "accepted"),
+        ('{"label": false}', "search_web"),
+        ("```json\n{'label': 'False', 'correctness': 'cut of", "search_web"),
+        ("**False**", "search_web"),
+        ("<think>False</think>True", "accepted"),
     )
     def test_is_understood_however_it_is_written(self, reply: str, output: str):
         name, after = reviewed(reply)
@@ -139,7 +138,7 @@ class TestReply:
         assert name == output
         assert after.events[0].data["parsed"] is True
 
-    @pytest.mark.parametrize("reply", ["", "Perhaps.", '{"label": "maybe"}', '{"correctness": "False"}'])
+    @for_each("reply", "", "Perhaps.", '{"label": "maybe"}', '{"correctness": "False"}')
     def test_that_is_not_understood_twice_searches_nothing_and_is_marked(self, reply: str):
         name, after = reviewed(reply)
 

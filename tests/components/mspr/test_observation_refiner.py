@@ -12,6 +12,7 @@ from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 from tests.marks import drop_codes, put_codes
 
 LONG = observed_step(document("alpha", content="Alpha was built by Beta. " * 50), document("beta", content="Beta."))
@@ -127,7 +128,7 @@ class TestSummary:
         assert (event.kind, event.data["of_step"], event.data["used"]) == ("refined", 1, True)
         assert event.data["tokens_before"] > 100 > event.data["tokens_after"] > 0
 
-    @pytest.mark.parametrize("text", ["", "  ", "<think>all of it</think>", "Alpha was built by Beta. " * 51])
+    @for_each("text", "", "  ", "<think>all of it</think>", "Alpha was built by Beta. " * 51)
     def test_that_saves_nothing_is_not_used(self, text: str):
         after = refined(LONG, NOW, script=text)
 

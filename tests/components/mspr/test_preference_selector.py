@@ -9,6 +9,7 @@ import pytest
 from prefrag.components.mspr.preference_selector import PreferenceSelector
 from prefrag.components.state.state import Action, State, Step, Verdict
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
+from tests.for_each import for_each
 
 SOURCES = ["local", "archive", "web"]
 KEPT = observed_step(document("alpha"), verdict=Verdict(True, "model"))
@@ -29,15 +30,15 @@ def test_needs_sources():
         PreferenceSelector([])
 
 
-@pytest.mark.parametrize("named", [None, *SOURCES])
+@for_each("named", None, *SOURCES)
 def test_the_first_search_goes_to_the_preferred_source(named: str | None):
     assert selected(search(named)).step.named_source == "local"
     assert selected(search(named), preferred="web").step.named_source == "web"
     assert selected(Step(Action.UNREADABLE), search(named)).step.named_source == "local"
 
 
-@pytest.mark.parametrize("named", SOURCES)
-@pytest.mark.parametrize("last", [KEPT, ON_THE_WEB, answer_step(searches=(found(source="web"),))])
+@for_each("named", *SOURCES)
+@for_each("last", KEPT, ON_THE_WEB, answer_step(searches=(found(source="web"),)))
 def test_the_choice_is_free_after_a_true_and_after_another_source(last: Step, named: str):
     after = selected(DOUBTED, last, search(named))
 
@@ -45,9 +46,7 @@ def test_the_choice_is_free_after_a_true_and_after_another_source(last: Step, na
     assert kinds(after) == []
 
 
-@pytest.mark.parametrize(
-    ("named", "source"), [(None, "archive"), ("local", "archive"), ("archive", "archive"), ("web", "web")]
-)
+@for_each("named, source", (None, "archive"), ("local", "archive"), ("archive", "archive"), ("web", "web"))
 def test_after_a_false_it_is_another_source_the_named_one_if_it_is_one(named: str | None, source: str):
     assert selected(DOUBTED, search(named)).step.named_source == source
     assert selected(DOUBTED, Step(Action.UNREADABLE), search(named)).step.named_source == source
@@ -58,8 +57,8 @@ def test_a_false_never_leads_to_a_source_that_the_run_may_not_search(sources: tu
     assert selected(DOUBTED, search("archive"), sources=sources).step.named_source == source
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-@pytest.mark.parametrize("named", ["web", "moon", None])
+@for_each("enabled", True, False)
+@for_each("named", "web", "moon", None)
 def test_a_source_that_may_not_be_searched_gives_way_to_the_preferred_one(named: str | None, enabled: bool):
     after = selected(KEPT, search(named), enabled=enabled, sources=("local", "archive"))
 
@@ -67,13 +66,13 @@ def test_a_source_that_may_not_be_searched_gives_way_to_the_preferred_one(named:
     assert after.events[-1].data["reason"] == "not_allowed"
 
 
-@pytest.mark.parametrize("steps", [(), (DOUBTED,)])
-@pytest.mark.parametrize("named", SOURCES)
+@for_each("steps", (), (DOUBTED,))
+@for_each("named", *SOURCES)
 def test_switched_off_it_leaves_the_choice_to_the_model(steps: tuple[Step, ...], named: str):
     assert selected(*steps, search(named), enabled=False).step.named_source == named
 
 
-@pytest.mark.parametrize("step", [answer_step(), Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION)])
+@for_each("step", answer_step(), Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION))
 def test_what_is_no_search_passes_untouched(step: Step):
     reached = state(DOUBTED, step)
 

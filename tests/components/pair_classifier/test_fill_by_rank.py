@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
+from tests.for_each import for_each
 
 
 def docs(keys: str) -> list[Document]:
@@ -18,21 +19,19 @@ def filled(documents: str, *candidates: str, k: int) -> str:
     return "".join(d.id for d in fill_by_rank(docs(documents), [docs(keys) for keys in candidates], k))
 
 
-@pytest.mark.parametrize(
-    ("documents", "candidates", "k", "context"),
-    [
-        pytest.param("abc", ["ax", "by", "cz"], 6, "abcxyz", id="each list adds its first"),
-        pytest.param("abc", ["abcx", "xby", "yxz"], 6, "abcxyz", id="what is held already is passed over"),
-        pytest.param("ab", ["xp", "yq"], 3, "abx", id="k ends it"),
-        pytest.param("ab", ["xp", "yq"], 6, "abxypq", id="with room left the turns go on (appendix A.2)"),
-        pytest.param("ab", ["xp", "xyq"], 5, "abxyp", id="in turns, not list by list"),
-        pytest.param("abc", ["a", "ab", "ca"], 6, "abc", id="nothing new leaves fewer than k"),
-        pytest.param("ab", ["", "x"], 6, "abx", id="an empty list"),
-        pytest.param("", [], 6, "", id="an empty first stage"),
-        pytest.param("abcd", ["x"] * 4, 3, "abc", id="a first stage larger than k"),
-        pytest.param("aab", ["x", "x", "y"], 6, "abxy", id="the first stage holds a document twice"),
-        pytest.param("a", ["xxy"], 3, "axy", id="a list holds a document twice"),
-    ],
+@for_each(
+    "documents, candidates, k, context",
+    pytest.param("abc", ["ax", "by", "cz"], 6, "abcxyz", id="each list adds its first"),
+    pytest.param("abc", ["abcx", "xby", "yxz"], 6, "abcxyz", id="what is held already is passed over"),
+    pytest.param("ab", ["xp", "yq"], 3, "abx", id="k ends it"),
+    pytest.param("ab", ["xp", "yq"], 6, "abxypq", id="with room left the turns go on (appendix A.2)"),
+    pytest.param("ab", ["xp", "xyq"], 5, "abxyp", id="in turns, not list by list"),
+    pytest.param("abc", ["a", "ab", "ca"], 6, "abc", id="nothing new leaves fewer than k"),
+    pytest.param("ab", ["", "x"], 6, "abx", id="an empty list"),
+    pytest.param("", [], 6, "", id="an empty first stage"),
+    pytest.param("abcd", ["x"] * 4, 3, "abc", id="a first stage larger than k"),
+    pytest.param("aab", ["x", "x", "y"], 6, "abxy", id="the first stage holds a document twice"),
+    pytest.param("a", ["xxy"], 3, "axy", id="a list holds a document twice"),
 )
 def test_equation_1(documents, candidates, k, context):
     assert filled(documents, *candidates, k=k) == context

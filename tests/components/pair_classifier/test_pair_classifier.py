@@ -19,6 +19,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import Transform
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
+from tests.for_each import for_each
 
 
 class FakeEngine:
@@ -62,19 +63,17 @@ def forward(positive: str, documents: str, *candidates: str, **settings: Any) ->
 # Classifier Inverse Selection
 
 
-@pytest.mark.parametrize(
-    ("positive", "documents", "candidates", "context"),
-    [
-        pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="each second-stage document has a partner"),
-        pytest.param("ax cz", "abc", ["x", "y", "z"], "abcxz", id="one has none and goes"),
-        pytest.param("bx", "abc", ["x", "y", "z"], "abcx", id="any partner of the first stage will do"),
-        pytest.param("", "abc", ["x", "y", "z"], "abc", id="the first stage stays, whatever the classifier scores"),
-        pytest.param("xy", "abc", ["x", "y", "z"], "abc", id="a partner of the second stage does not count"),
-        pytest.param("ax", "a", ["xy"], "ax", id="fewer than k"),
-        pytest.param("ax", "ab", ["xb", "xa"], "abx", id="lists that overlap"),
-        pytest.param("ab", "", [], "", id="an empty first stage"),
-        pytest.param("ab", "ab", ["", ""], "ab", id="an empty second stage"),
-    ],
+@for_each(
+    "positive, documents, candidates, context",
+    pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="each second-stage document has a partner"),
+    pytest.param("ax cz", "abc", ["x", "y", "z"], "abcxz", id="one has none and goes"),
+    pytest.param("bx", "abc", ["x", "y", "z"], "abcx", id="any partner of the first stage will do"),
+    pytest.param("", "abc", ["x", "y", "z"], "abc", id="the first stage stays, whatever the classifier scores"),
+    pytest.param("xy", "abc", ["x", "y", "z"], "abc", id="a partner of the second stage does not count"),
+    pytest.param("ax", "a", ["xy"], "ax", id="fewer than k"),
+    pytest.param("ax", "ab", ["xb", "xa"], "abx", id="lists that overlap"),
+    pytest.param("ab", "", [], "", id="an empty first stage"),
+    pytest.param("ab", "ab", ["", ""], "ab", id="an empty second stage"),
 )
 def test_equation_3_drops_second_stage_documents_without_a_partner_in_the_first(
     positive, documents, candidates, context
@@ -82,15 +81,13 @@ def test_equation_3_drops_second_stage_documents_without_a_partner_in_the_first(
     assert inverse(positive, documents, *candidates) == context
 
 
-@pytest.mark.parametrize(
-    ("positive", "context"),
-    [
-        pytest.param("ax", "ax", id="also the first stage is dropped"),
-        pytest.param("xy", "xy", id="a pair of the second stage counts"),
-        pytest.param("ab bx", "abx", id="pairs of the first stage count"),
-        pytest.param("ax ay az bx cx", "abcxyz", id="all are needed"),
-        pytest.param("", "abc", id="a classifier without a positive pair distinguishes none, so the first stage stays"),
-    ],
+@for_each(
+    "positive, context",
+    pytest.param("ax", "ax", id="also the first stage is dropped"),
+    pytest.param("xy", "xy", id="a pair of the second stage counts"),
+    pytest.param("ab bx", "abx", id="pairs of the first stage count"),
+    pytest.param("ax ay az bx cx", "abcxyz", id="all are needed"),
+    pytest.param("", "abc", id="a classifier without a positive pair distinguishes none, so the first stage stays"),
 )
 def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, context):
     assert inverse(positive, "abc", "x", "y", "z", drop="any") == context
@@ -110,41 +107,37 @@ def test_inverse_selection_starts_from_equation_1_and_scores_the_pairs_of_six_do
 # Classifier Forward Selection
 
 
-@pytest.mark.parametrize(
-    ("positive", "documents", "candidates", "context"),
-    [
-        pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="the first of each list is accepted"),
-        pytest.param("ay", "a", ["xyz"], "ay", id="what is refused is passed over"),
-        pytest.param("ax ay", "a", ["xy"], "ax", id="only the first accepted"),
-        pytest.param("bx", "a", ["x"], "a", id="accepted with another document does not count"),
-        pytest.param("ax bx by", "ab", ["x", "xy"], "abxy", id="what is held already is passed over"),
-        pytest.param("ax bx", "ab", ["x", "x"], "abx", id="the document that is needed is held already"),
-        pytest.param("ab ax", "ab", ["bx", ""], "abx", id="the first stage is not added again"),
-        pytest.param("", "abc", ["xy", "yz", "z"], "abc", id="fewer than k: nothing is accepted"),
-        pytest.param("aw", "a", ["stuvw"], "aw", id="deep in the list"),
-        pytest.param("aw bw bv", "ab", ["stuvw", "wv"], "abwv", id="an earlier list comes first, however deep"),
-        pytest.param("ax", "a", ["xx"], "ax", id="a list holds a document twice"),
-        pytest.param("ay", "a", ["xxxy"], "ay", id="a refused document is there twice"),
-        pytest.param("ab", "", [], "", id="an empty first stage"),
-        pytest.param("ax", "a", [""], "a", id="an empty second stage"),
-    ],
+@for_each(
+    "positive, documents, candidates, context",
+    pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="the first of each list is accepted"),
+    pytest.param("ay", "a", ["xyz"], "ay", id="what is refused is passed over"),
+    pytest.param("ax ay", "a", ["xy"], "ax", id="only the first accepted"),
+    pytest.param("bx", "a", ["x"], "a", id="accepted with another document does not count"),
+    pytest.param("ax bx by", "ab", ["x", "xy"], "abxy", id="what is held already is passed over"),
+    pytest.param("ax bx", "ab", ["x", "x"], "abx", id="the document that is needed is held already"),
+    pytest.param("ab ax", "ab", ["bx", ""], "abx", id="the first stage is not added again"),
+    pytest.param("", "abc", ["xy", "yz", "z"], "abc", id="fewer than k: nothing is accepted"),
+    pytest.param("aw", "a", ["stuvw"], "aw", id="deep in the list"),
+    pytest.param("aw bw bv", "ab", ["stuvw", "wv"], "abwv", id="an earlier list comes first, however deep"),
+    pytest.param("ax", "a", ["xx"], "ax", id="a list holds a document twice"),
+    pytest.param("ay", "a", ["xxxy"], "ay", id="a refused document is there twice"),
+    pytest.param("ab", "", [], "", id="an empty first stage"),
+    pytest.param("ax", "a", [""], "a", id="an empty second stage"),
 )
-@pytest.mark.parametrize("lookahead", [1, 2, 3, 10])
+@for_each("lookahead", 1, 2, 3, 10)
 def test_equation_4_adds_the_first_accepted_of_each_list(lookahead, positive, documents, candidates, context):
     assert forward(positive, documents, *candidates, lookahead=lookahead) == context
 
 
-@pytest.mark.parametrize(
-    ("positive", "documents", "candidates", "context"),
-    [
-        pytest.param("ax ay", "a", ["xyz"], "axy", id="every accepted one"),
-        pytest.param("ax az by", "ab", ["xyz", "xyz"], "abxzy", id="list by list"),
-        pytest.param("ax bx", "ab", ["x", "x"], "abx", id="what is held already is passed over"),
-        pytest.param("as at au av aw", "ab", ["stuvw", "xyz"], "abstuv", id="k ends it"),
-        pytest.param("", "ab", ["xyz", "xyz"], "ab", id="nothing is accepted"),
-    ],
+@for_each(
+    "positive, documents, candidates, context",
+    pytest.param("ax ay", "a", ["xyz"], "axy", id="every accepted one"),
+    pytest.param("ax az by", "ab", ["xyz", "xyz"], "abxzy", id="list by list"),
+    pytest.param("ax bx", "ab", ["x", "x"], "abx", id="what is held already is passed over"),
+    pytest.param("as at au av aw", "ab", ["stuvw", "xyz"], "abstuv", id="k ends it"),
+    pytest.param("", "ab", ["xyz", "xyz"], "ab", id="nothing is accepted"),
 )
-@pytest.mark.parametrize("lookahead", [1, 3, 10])
+@for_each("lookahead", 1, 3, 10)
 def test_algorithm_1_adds_every_accepted_one(lookahead, positive, documents, candidates, context):
     assert forward(positive, documents, *candidates, accept="all", lookahead=lookahead) == context
 
@@ -215,16 +208,14 @@ async def test_reports_the_verdicts_of_the_classifier_on_both_ways():
     ]
 
 
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize(
-    ("settings", "context"),
-    [
-        ({"selection": "cis"}, ["first", "other"]),
-        ({"selection": "cis", "drop": "any"}, ["first", "other"]),
-        ({"selection": "cfs"}, ["first", "other"]),
-        ({"selection": "cfs", "accept": "all"}, ["first", "other"]),
-        ({"selection": "fill"}, ["first", "other", "further"]),
-    ],
+@for_each("together", False, True)
+@for_each(
+    "settings, context",
+    ({"selection": "cis"}, ["first", "other"]),
+    ({"selection": "cis", "drop": "any"}, ["first", "other"]),
+    ({"selection": "cfs"}, ["first", "other"]),
+    ({"selection": "cfs", "accept": "all"}, ["first", "other"]),
+    ({"selection": "fill"}, ["first", "other", "further"]),
 )
 def test_documents_of_two_sources_with_one_id_are_two(settings: dict[str, Any], context: list[str], together: bool):
     first, other = Document(id="1", content="first"), Document(id="1", content="other")
@@ -257,20 +248,18 @@ def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_
             chosen(engine, "a", "x")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "settings",
-    [
-        {"selection": "qdc"},
-        {"drop": "all"},
-        {"accept": "none"},
-        {"engine": "oracle"},
-        {"engine": object()},
-        {"k": 0},
-        {"lookahead": 0},
-        {"threshold": 0},
-        {"threshold": 1.0},
-        {"rank_weight": -1},
-    ],
+    {"selection": "qdc"},
+    {"drop": "all"},
+    {"accept": "none"},
+    {"engine": "oracle"},
+    {"engine": object()},
+    {"k": 0},
+    {"lookahead": 0},
+    {"threshold": 0},
+    {"threshold": 1.0},
+    {"rank_weight": -1},
 )
 def test_settings_that_make_no_sense_are_named(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
@@ -298,15 +287,13 @@ def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_non
 # Fill, which is not in the paper
 
 
-@pytest.mark.parametrize(
-    ("positive", "k", "context"),
-    [
-        pytest.param("bz", 2, "bz", id="the documents of the best pair"),
-        pytest.param("bz", 3, "bza", id="then what the first stage found first"),
-        pytest.param("", 3, "abx", id="where no pair is likely, the first stage's order"),
-        pytest.param("ax bz", 6, "abxzyw", id="k of them where there are so many"),
-        pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
-    ],
+@for_each(
+    "positive, k, context",
+    pytest.param("bz", 2, "bz", id="the documents of the best pair"),
+    pytest.param("bz", 3, "bza", id="then what the first stage found first"),
+    pytest.param("", 3, "abx", id="where no pair is likely, the first stage's order"),
+    pytest.param("ax bz", 6, "abxzyw", id="k of them where there are so many"),
+    pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
 )
 def test_fill_ranks_by_the_best_pair_and_gives_the_only_document_there_is(positive: str, k: int, context: str):
     assert chosen(FakeEngine(*positive.split()), "ab", "xy", "zw", selection="fill", k=k) == context
@@ -341,7 +328,7 @@ def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call(positive,
     assert selection["selection"] == "cis" or scored == pairs
 
 
-@pytest.mark.parametrize(("selection", "label"), [("cis", "pair"), ("cfs", "pair"), ("fill", "passage")])
+@for_each("selection, label", ("cis", "pair"), ("cfs", "pair"), ("fill", "passage"))
 def test_the_shipped_trees_are_the_default_those_of_pairs_where_a_threshold_selects(selection: Any, label: str):
     engine = PairClassifier(selection=selection).engine
 

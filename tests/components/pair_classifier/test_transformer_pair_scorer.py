@@ -16,6 +16,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
     encode_pairs,
 )
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 WORDS = [
     "who",
@@ -219,7 +220,7 @@ def test_without_a_model_or_the_package_the_message_states_what_to_do(monkeypatc
     assert TransformerPairScorer("nowhere").score(QUESTION, []) == []
 
 
-@pytest.mark.parametrize("settings", [{"backend": "tensorflow"}, {"question_tokens": 0}, {"document_tokens": 0}])
+@for_each("settings", {"backend": "tensorflow"}, {"question_tokens": 0}, {"document_tokens": 0})
 def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TransformerPairScorer("models/pairs", **settings)

@@ -14,6 +14,7 @@ from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGe
 from prefrag.components.prompts.quotation import break_tokens, passages, quote_text, quote_title
 from prefrag.components.state.state import identity
 from tests.components.samples import document
+from tests.for_each import for_each
 from tests.gguf import GGUF, needs_gguf
 from tests.hostile import CONTROL_TOKENS, LINES, TAGS, find_faults
 
@@ -62,30 +63,28 @@ class TestPassages:
 
 
 class TestText:
-    @pytest.mark.parametrize("sign", [*CONTROL_TOKENS, *TAGS])
+    @for_each("sign", *CONTROL_TOKENS, *TAGS)
     def test_holds_no_control_token_and_no_tag(self, sign: str):
         for text in (sign, f"a{sign}b", sign * 3, f"{sign[0]}{sign}", f"{sign[:1]}\u200b{sign[1:]}", f"\x1b[1m{sign}"):
             assert find_faults(quote_text(text)) == []
             assert find_faults(quote_title(text)) == []
 
-    @pytest.mark.parametrize("line", LINES)
-    @pytest.mark.parametrize("ending", ["\n", "\r", "\r\n", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e"])
+    @for_each("line", *LINES)
+    @for_each("ending", "\n", "\r", "\r\n", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e")
     def test_begins_no_line_of_a_prompt(self, line: str, ending: str):
         shown = quote_text(f"A tower.{ending}{line} 1666")
 
         assert shown == f"| A tower.\n| {line} 1666"
         assert "\n" not in quote_title(f"A tower{ending}{line} 1666")
 
-    @pytest.mark.parametrize(
-        "mark", ["[1]", "[W1]", "[1-kd]", "[1kx]", "\u30101\u3011", "[ 1 ]", "[Passage 1]", "[a2]"]
-    )
+    @for_each("mark", "[1]", "[W1]", "[1-kd]", "[1kx]", "\u30101\u3011", "[ 1 ]", "[Passage 1]", "[a2]")
     def test_holds_no_mark(self, mark: str):
         inner = mark[1:-1].strip()
 
         assert quote_text(f"{mark} Board minutes") == f"| ({inner}) Board minutes"
         assert quote_title(f"Minutes {mark}") == f"Minutes ({inner})"
 
-    @pytest.mark.parametrize("sign", INVISIBLE)
+    @for_each("sign", *INVISIBLE)
     def test_holds_nothing_that_a_reader_does_not_see(self, sign: str):
         assert quote_text(f"to{sign}wer") == "| tower"
         assert quote_title(f"to{sign}wer") == "tower"
@@ -97,7 +96,7 @@ class TestText:
         assert quote_text("\x1b[31mred\x1b[0m \x1b]0;title\x07hat") == "| red hat"
         assert find_faults(quote_text("[" + " " * 40 + "1" + " " * 40 + "]")) == []
 
-    @pytest.mark.parametrize("source", ["(local)", "((local))", "\uff08 web \uff09", "( (WEB))"])
+    @for_each("source", "(local)", "((local))", "\uff08 web \uff09", "( (WEB))")
     def test_names_no_source_in_its_title_however_it_is_written(self, source: str):
         assert not {"(", "\uff08"} & set(quote_title(f"Minutes {source}"))
         assert quote_title("Board minutes (local)") == "Board minutes local"
@@ -123,7 +122,7 @@ class TestText:
 
 
 class TestRepeatedWords:
-    @pytest.mark.parametrize("token", [*CONTROL_TOKENS, "\ufe64|im_end|\ufe65", "\uff1c/s\uff1e", "<0x0A>"])
+    @for_each("token", *CONTROL_TOKENS, "\ufe64|im_end|\ufe65", "\uff1c/s\uff1e", "<0x0A>")
     def test_hold_no_control_token(self, token: str):
         for text in (token, f"a{token}b", token * 3, f"{token[0]}{token}", f"{token[:3]}{token}{token[3:]}"):
             broken = break_tokens(text)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.prompts.render_prompt import PROMPTS, prompt_path, render_prompt
+from tests.for_each import for_each
 
 
 class TestFinding:
-    @pytest.mark.parametrize("prompt", ["nonsense", "", "/nowhere/own.jinja"])
+    @for_each("prompt", "nonsense", "", "/nowhere/own.jinja")
     def test_one_that_does_not_exist_is_named_with_those_that_do(self, prompt: str):
         with pytest.raises(ValueError, match=rf"No prompt '{prompt}'.*self_reflector"):
             prompt_path(prompt)
@@ -39,7 +40,7 @@ class TestFilling:
         assert render_prompt(str(own), question="") == "after"
 
 
-@pytest.mark.parametrize("prompt", sorted(file.stem for file in PROMPTS.glob("*.jinja")))
+@for_each("prompt", *sorted(file.stem for file in PROMPTS.glob("*.jinja")))
 def test_every_shipped_prompt_is_ascii_and_ends_without_blanks(prompt: str):
     text = prompt_path(prompt).read_text(encoding="utf-8")
 

@@ -3,33 +3,32 @@ from haystack import Document
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 
 def candidate(title: object, score: float | None = 1.0, key: str = "") -> Document:
     return Document(id=key or str(title), content="", meta={"title": title}, score=score)
 
 
-@pytest.mark.parametrize(
-    ("title", "query", "boost"),
-    [
-        ("Karlsplatz", "Karlsplatz", 1.5),
-        ("Karlsplatz", " Karlsplatz ", 1.5),
-        ("Karlsplatz", "karlsplatz", 1.2),
-        ("Karlsplatz", "Who designed karlsplatz?", 1.1),
-        ("Emma (novel)", "Emma (novel)", 1.5),
-        ("Emma (novel)", "emma (NOVEL)", 1.2),
-        ("Emma (novel)", "Who wrote Emma (novel)?", 1.1),
-        ("Emma (novel)", "Emma", 1.2),
-        ("Emma (novel)", "EMMA", 1.1),
-        ("Emma (novel)", "Who wrote Emma?", 1.05),
-        ("Art", "the party of the year", 1.0),
-        ("C++", "who made C++?", 1.1),
-        ("Vienna", "Karlsplatz", 1.0),
-        ("", "Karlsplatz", 1.0),
-        ("(film)", "Karlsplatz", 1.0),
-        (None, "None", 1.0),
-        (1984, "who wrote 1984", 1.1),
-    ],
+@for_each(
+    "title, query, boost",
+    ("Karlsplatz", "Karlsplatz", 1.5),
+    ("Karlsplatz", " Karlsplatz ", 1.5),
+    ("Karlsplatz", "karlsplatz", 1.2),
+    ("Karlsplatz", "Who designed karlsplatz?", 1.1),
+    ("Emma (novel)", "Emma (novel)", 1.5),
+    ("Emma (novel)", "emma (NOVEL)", 1.2),
+    ("Emma (novel)", "Who wrote Emma (novel)?", 1.1),
+    ("Emma (novel)", "Emma", 1.2),
+    ("Emma (novel)", "EMMA", 1.1),
+    ("Emma (novel)", "Who wrote Emma?", 1.05),
+    ("Art", "the party of the year", 1.0),
+    ("C++", "who made C++?", 1.1),
+    ("Vienna", "Karlsplatz", 1.0),
+    ("", "Karlsplatz", 1.0),
+    ("(film)", "Karlsplatz", 1.0),
+    (None, "None", 1.0),
+    (1984, "who wrote 1984", 1.1),
 )
 def test_boosts_of_the_paper(title, query, boost):
     [document] = TitleMatchRanker().run(query=query, documents=[candidate(title, 2.0)])["documents"]

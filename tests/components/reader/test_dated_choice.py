@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.reader.dated_choice import choose_by_date
+from tests.for_each import for_each
 
 KESTREL = ("Kestrel Lamp (film)", "Kestrel Lamp is a 1931 silent film directed by Ada Voss.")
 MERLIN = ("The Merlin Hour", "The Merlin Hour is a drama film, directed by Otto Lind and released on 4 May 1938.")
@@ -13,18 +12,16 @@ OTTO = ("Otto Lind", "Otto Lind (born 9 April 1884 in Sund) was a director. He d
 PASSAGES = [KESTREL, MERLIN, ADA, OTTO]
 
 
-@pytest.mark.parametrize(
-    ("question", "name"),
-    [
-        ("Which film came out first, Kestrel Lamp or The Merlin Hour?", "Kestrel Lamp"),
-        ("Which film was released more recently, Kestrel Lamp (Film) or The Merlin Hour?", "The Merlin Hour"),
-        ("Who is older, Ada Voss or Otto Lind?", "Otto Lind"),
-        ("Who was born later, Otto Lind or Ada Voss?", "Ada Voss"),
-        ("Was Ada Voss or Otto Lind born first?", "Otto Lind"),
-        ("Who died first, Ada Voss or Otto Lind?", "Otto Lind"),
-        ("Which film has the director who died later, Kestrel Lamp or The Merlin Hour?", "Kestrel Lamp"),
-        ("Which film has the director who is younger, The Merlin Hour or Kestrel Lamp?", "Kestrel Lamp"),
-    ],
+@for_each(
+    "question, name",
+    ("Which film came out first, Kestrel Lamp or The Merlin Hour?", "Kestrel Lamp"),
+    ("Which film was released more recently, Kestrel Lamp (Film) or The Merlin Hour?", "The Merlin Hour"),
+    ("Who is older, Ada Voss or Otto Lind?", "Otto Lind"),
+    ("Who was born later, Otto Lind or Ada Voss?", "Ada Voss"),
+    ("Was Ada Voss or Otto Lind born first?", "Otto Lind"),
+    ("Who died first, Ada Voss or Otto Lind?", "Otto Lind"),
+    ("Which film has the director who died later, Kestrel Lamp or The Merlin Hour?", "Kestrel Lamp"),
+    ("Which film has the director who is younger, The Merlin Hour or Kestrel Lamp?", "Kestrel Lamp"),
 )
 def test_the_dates_decide(question: str, name: str) -> None:
     choice = choose_by_date(question, PASSAGES)
@@ -43,15 +40,13 @@ def test_the_date_that_decided_can_be_shown_a_day_decides_within_a_year_and_equa
         assert (choice.name if choice else None) == name
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
-    [
-        "Which film is longer, Kestrel Lamp or The Merlin Hour?",
-        "Which film came out first, Kestrel Lamp or The Heron?",
-        "Who directed Kestrel Lamp?",
-        "Which lasted longer, the film by Ada Voss or the film by Otto Lind?",
-        "",
-    ],
+    "Which film is longer, Kestrel Lamp or The Merlin Hour?",
+    "Which film came out first, Kestrel Lamp or The Heron?",
+    "Who directed Kestrel Lamp?",
+    "Which lasted longer, the film by Ada Voss or the film by Otto Lind?",
+    "",
 )
 def test_without_two_dated_things_nothing_is_chosen(question: str) -> None:
     assert choose_by_date(question, PASSAGES) is None

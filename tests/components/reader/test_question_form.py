@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("question", "is_yes_no"),
-    [
-        ("Was the hall built before the pier?", True),
-        ("does it float", True),
-        ("Is Ann or Bea the older one?", False),
-        ("Which hall was built first?", False),
-        ("Isabel wrote which book?", False),
-        ("Isn't the hall open?", True),
-        ("Can whales sing?", True),
-        ("Can you tell me when the hall opened?", False),
-        ("Do you know who built it?", False),
-    ],
+@for_each(
+    "question, is_yes_no",
+    ("Was the hall built before the pier?", True),
+    ("does it float", True),
+    ("Is Ann or Bea the older one?", False),
+    ("Which hall was built first?", False),
+    ("Isabel wrote which book?", False),
+    ("Isn't the hall open?", True),
+    ("Can whales sing?", True),
+    ("Can you tell me when the hall opened?", False),
+    ("Do you know who built it?", False),
 )
 def test_a_question_for_yes_or_no_begins_with_a_verb_and_offers_no_choice(question, is_yes_no):
     assert asks_yes_no(question) is is_yes_no
@@ -75,46 +72,42 @@ Ki alap\u00edtotta a haj\u00f3gy\u00e1rat?
 """
 
 
-@pytest.mark.parametrize("question", (ENGLISH.rstrip() + OTHERS).strip().splitlines())
+@for_each("question", *(ENGLISH.rstrip() + OTHERS).strip().splitlines())
 def test_the_language_of_a_question_is_known_whatever_names_and_titles_it_holds(question):
     assert looks_english(question) is (question in ENGLISH.splitlines())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
-    [
-        "How many more people work in Tolmouth than in Oskerry?",
-        "How much taller is the light than the hall?",
-        "How many years older is Ann than Bea?",
-        "What is the difference in height between the light and the hall?",
-        "Which is older?",
-        "Which of the two ships is longer?",
-        "How many of the documents mention the yard?",
-        "In how many of the reports is the yard named?",
-        "How many papers mention Low?",
-        "How many of them?",
-        "How many ships did both yards build altogether?",
-        "Compare the hall with the pier.",
-        "Please summarise the minutes.",
-    ],
+    "How many more people work in Tolmouth than in Oskerry?",
+    "How much taller is the light than the hall?",
+    "How many years older is Ann than Bea?",
+    "What is the difference in height between the light and the hall?",
+    "Which is older?",
+    "Which of the two ships is longer?",
+    "How many of the documents mention the yard?",
+    "In how many of the reports is the yard named?",
+    "How many papers mention Low?",
+    "How many of them?",
+    "How many ships did both yards build altogether?",
+    "Compare the hall with the pier.",
+    "Please summarise the minutes.",
 )
 def test_what_no_passage_states_is_known(question):
     assert asks_beyond_spans(question)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
-    [
-        "How many people work in Tolmouth?",
-        "How many of the vehicles designed by Ann Low came home?",
-        "How many papers did Low publish?",
-        "How many countries have more than two languages?",
-        "How many people other than Ann were there?",
-        "Which ship is longer, the Petrel or the Amaranth?",
-        "Who is Ann's older brother?",
-        "Compared to the pier, how old is the hall?",
-        "What do Ann Low and Bea Tide have in common?",
-    ],
+    "How many people work in Tolmouth?",
+    "How many of the vehicles designed by Ann Low came home?",
+    "How many papers did Low publish?",
+    "How many countries have more than two languages?",
+    "How many people other than Ann were there?",
+    "Which ship is longer, the Petrel or the Amaranth?",
+    "Who is Ann's older brother?",
+    "Compared to the pier, how old is the hall?",
+    "What do Ann Low and Bea Tide have in common?",
 )
 def test_what_a_passage_may_state_is_asked_of_the_reader(question):
     assert not asks_beyond_spans(question)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import span_candidates
+from tests.for_each import for_each
 
 TEXT = (
     'Maud Ferrant, a lathe maker from Oskerry, founded the "Tidal Works" on 4 March 1923 with about 720 people. '
@@ -13,18 +12,16 @@ TEXT = (
 )
 
 
-@pytest.mark.parametrize(
-    ("span", "kind"),
-    [
-        ("Maud Ferrant", "name"),
-        ("Tidal Works", "quotation"),
-        ("4 March 1923", "date"),
-        ("1969", "year"),
-        ("720", "number"),
-        ("The University of Tolmouth", "name"),
-        ("lathe maker", "phrase"),
-        ("Tidewright", "title"),
-    ],
+@for_each(
+    "span, kind",
+    ("Maud Ferrant", "name"),
+    ("Tidal Works", "quotation"),
+    ("4 March 1923", "date"),
+    ("1969", "year"),
+    ("720", "number"),
+    ("The University of Tolmouth", "name"),
+    ("lathe maker", "phrase"),
+    ("Tidewright", "title"),
 )
 def test_names_dates_numbers_quotations_phrases_and_the_title_are_candidates(span, kind):
     assert (span, kind) in [(one.text, one.kind) for one in span_candidates(0, "Tidewright (firm)", TEXT)]

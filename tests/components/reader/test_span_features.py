@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from prefrag.components.reader.span_features import FEATURES, answer_key, question_cover, span_features
+from tests.for_each import for_each
 
 PASSAGES = [
     ("Silver Anna", "Silver Anna is a ferry. It was built by the Ostermoor Yard in 1931."),
@@ -31,18 +32,16 @@ def test_each_span_has_a_row_and_no_passages_have_no_spans():
     assert span_features(QUESTION, [], None, weight).candidates == []
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "value"),
-    [
-        ("Silver Anna", "is_in_question", 1),
-        ("Gustav Low", "is_in_question", 0),
-        ("Gustav Low", "linked_from_named", 1),
-        ("1931", "linked_from_named", 0),
-        ("Gustav Low", "near_founded", 1),
-        ("Gustav Low", "near_by", 1),
-        ("1887", "follows_in", 1),
-        ("Gustav Low", "read_span", np.nan),  # Without an encoder its features are empty.
-    ],
+@for_each(
+    "text, name, value",
+    ("Silver Anna", "is_in_question", 1),
+    ("Gustav Low", "is_in_question", 0),
+    ("Gustav Low", "linked_from_named", 1),
+    ("1931", "linked_from_named", 0),
+    ("Gustav Low", "near_founded", 1),
+    ("Gustav Low", "near_by", 1),
+    ("1887", "follows_in", 1),
+    ("Gustav Low", "read_span", np.nan),  # Without an encoder its features are empty.
 )
 def test_a_name_of_the_question_a_link_and_what_stands_around_a_span_are_known(text: str, name: str, value: float):
     assert feature(text, name) == pytest.approx(value, nan_ok=True)

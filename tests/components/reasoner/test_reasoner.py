@@ -11,6 +11,7 @@ from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import Action, Label, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, search_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 from tests.marks import drop_codes
 
 ANSWER = "Thought: I know.\nFinal Answer: 1974\nSelf-Evaluation: CORRECT"
@@ -31,13 +32,11 @@ def prompt_for(reached: State, **changes: Any) -> str:
 
 
 class TestInit:
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"reply_format": "xml"}, "reply_format is 'xml': set it to auto, text or json"),
-            ({"tools": [TOOLS[0], TOOLS[0]]}, "Two tools have the same name"),
-            ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
-        ],
+    @for_each(
+        "changes, message",
+        ({"reply_format": "xml"}, "reply_format is 'xml': set it to auto, text or json"),
+        ({"tools": [TOOLS[0], TOOLS[0]]}, "Two tools have the same name"),
+        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -146,7 +145,7 @@ class TestStep:
 
         assert (step.action, step.answer, step.forced) == (Action.ANSWER, "1974", True)
 
-    @pytest.mark.parametrize("reply", ["", "   ", "<think>Final Answer: 1812</think>", "<think>Final Answer: 1812"])
+    @for_each("reply", "", "   ", "<think>Final Answer: 1812</think>", "<think>Final Answer: 1812")
     def test_of_a_reply_without_words_is_unreadable(self, reply: str):
         reached = reasoner(reply).run(state())["state"]
 

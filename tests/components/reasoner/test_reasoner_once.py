@@ -11,6 +11,7 @@ from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import QUESTION, document, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 ANSWER = "Thought: I know.\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: So they say."
 TOOLS = [
@@ -39,8 +40,8 @@ def test_a_call_after_a_reply_is_forced():
         assert reasoner("1974", must_answer=True).run(state(earlier))["state"].step.forced
 
 
-@pytest.mark.parametrize("reply_format", ["text", "json", "guided"])
-@pytest.mark.parametrize("evaluates", [True, False])
+@for_each("reply_format", "text", "json", "guided")
+@for_each("evaluates", True, False)
 def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
     reasoner(reply_format=reply_format, self_evaluation=evaluates).run(state())  # type: ignore[arg-type]
 

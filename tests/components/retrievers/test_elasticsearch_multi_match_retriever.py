@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail, both_give
+from tests.for_each import for_each
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
 OLD = {"field": "meta.year", "operator": "<", "value": 1000}
@@ -229,7 +230,7 @@ class TestAnalysisOfManyTexts:
         assert [len(tokens) for tokens in found] == [2_500, 3_000, 1, 6_000, 1]
         assert [len(request) for request in server.requests] == [1, 2, 1, 1]
 
-    @pytest.mark.parametrize("server", [Analysis(most=4), Analysis(gap=0), Analysis(gap=100)])
+    @for_each("server", Analysis(most=4), Analysis(gap=0), Analysis(gap=100))
     def test_requests_each_alone_where_together_they_are_refused_or_cannot_be_distinguished(self, server: Analysis):
         assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
         assert len(server.requests) > 1
@@ -240,7 +241,7 @@ class TestAnalysisOfManyTexts:
             retriever.analyze_many(["Linz", "on the Danube"])
 
 
-@pytest.mark.parametrize("filters", [{"operator": "AND"}, "at", {"field": "meta.a", "value": 1}])
+@for_each("filters", {"operator": "AND"}, "at", {"field": "meta.a", "value": 1})
 def test_a_filter_that_makes_no_sense_is_named(filters):
     with pytest.raises(FilterError):
         ElasticsearchMultiMatchRetriever(store_with(RecordedClient())).run(query="Danube", filters=filters)

@@ -14,6 +14,7 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import search_step, state
 from tests.components.two_ways import both_fail
 from tests.fakes import ScriptedRetriever
+from tests.for_each import for_each
 
 FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
 
@@ -164,17 +165,15 @@ def test_saved_and_loaded_and_a_top_k_under_one_is_refused():
         retriever.run("x", top_k=0)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"retrievers": [Ranked("a")]}, "at least two"),
-        ({"retrievers": [Ranked("a"), object()]}, "no `run`"),
-        ({"top_k": 0}, "top_k"),
-        ({"candidates": 0}, "candidates"),
-        ({"timeout": 0}, "timeout"),
-        ({"weights": [1]}, "weights"),
-        ({"weights": [0, 0]}, "weights"),
-    ],
+@for_each(
+    "settings, message",
+    ({"retrievers": [Ranked("a")]}, "at least two"),
+    ({"retrievers": [Ranked("a"), object()]}, "no `run`"),
+    ({"top_k": 0}, "top_k"),
+    ({"candidates": 0}, "candidates"),
+    ({"timeout": 0}, "timeout"),
+    ({"weights": [1]}, "weights"),
+    ({"weights": [0, 0]}, "weights"),
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

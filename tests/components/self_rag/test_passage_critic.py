@@ -24,6 +24,7 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Action, Label, RunError, State
 from tests.components.samples import QUESTION, document, kinds, observed_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 
 ALPHA = document("alpha", content="It floats. Alpha was built by Beta in 1912.")
 BETA = document("beta", content="Beta won the prize in 1974.")
@@ -53,15 +54,13 @@ def critiques(reached: State) -> list[dict[str, Any]]:
     return [dict(event.data) for event in reached.events if event.kind == "critique"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"retrieval": "sometimes"}, "set it to always or adaptive"),
-        ({"concurrency": 0}, "set it to a whole number of at least 1"),
-        ({"weights": {"beauty": 1.0}}, "give numbers for relevance, support, usefulness"),
-        ({"weights": {"support": float("nan")}}, "give numbers for"),
-        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
-    ],
+@for_each(
+    "settings, message",
+    ({"retrieval": "sometimes"}, "set it to always or adaptive"),
+    ({"concurrency": 0}, "set it to a whole number of at least 1"),
+    ({"weights": {"beauty": 1.0}}, "give numbers for relevance, support, usefulness"),
+    ({"weights": {"support": float("nan")}}, "give numbers for"),
+    ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
@@ -101,17 +100,15 @@ class TestTheCall:
 
 
 class TestTheChoice:
-    @pytest.mark.parametrize(
-        ("critique", "score"),
-        [
-            (Critique("x", True, "fully", 5), 2.5),
-            (Critique("x", True, "fully", 1), 1.5),
-            (Critique("x", True, "partially", 3), 1.5),
-            (Critique("x", True, "none", 4), 1.25),
-            (Critique("x", False, "fully", 2), 0.75),
-            (Critique("x", False, "none", 1), -0.5),
-            (Critique("x"), 0.0),
-        ],
+    @for_each(
+        "critique, score",
+        (Critique("x", True, "fully", 5), 2.5),
+        (Critique("x", True, "fully", 1), 1.5),
+        (Critique("x", True, "partially", 3), 1.5),
+        (Critique("x", True, "none", 4), 1.25),
+        (Critique("x", False, "fully", 2), 0.75),
+        (Critique("x", False, "none", 1), -0.5),
+        (Critique("x"), 0.0),
     )
     def test_a_score_is_the_weighted_sum_of_the_critiques(self, critique: Critique, score: float):
         assert critique.score(WEIGHTS) == score
@@ -130,14 +127,12 @@ class TestTheChoice:
 
         assert reached.step.evidence[0].sentence == "Alpha was built by Beta in 1912."
 
-    @pytest.mark.parametrize(
-        ("better", "worse"),
-        [
-            (reply("right"), reply("wrong", relevance="irrelevant")),
-            (reply("right"), reply("wrong", support="partially")),
-            (reply("right", support="partially"), reply("wrong", support="none")),
-            (reply("right", usefulness=2), reply("wrong", usefulness=1)),
-        ],
+    @for_each(
+        "better, worse",
+        (reply("right"), reply("wrong", relevance="irrelevant")),
+        (reply("right"), reply("wrong", support="partially")),
+        (reply("right", support="partially"), reply("wrong", support="none")),
+        (reply("right", usefulness=2), reply("wrong", usefulness=1)),
     )
     def test_each_critique_decides_where_the_others_are_equal(self, better: str, worse: str):
         assert compose(routed(worse, better, worse)[1])["answer"] == "right"
@@ -167,9 +162,8 @@ class TestTheChoice:
 
         assert compose(routed(reply("1974"), half, half)[1])["answer"] == "1974"
 
-    @pytest.mark.parametrize(
-        ("support", "label"),
-        [("fully", Label.CORRECT), ("partially", Label.PARTIALLY_CORRECT), ("none", Label.INCORRECT)],
+    @for_each(
+        "support, label", ("fully", Label.CORRECT), ("partially", Label.PARTIALLY_CORRECT), ("none", Label.INCORRECT)
     )
     def test_the_label_is_the_support(self, support: str, label: Label):
         assert routed(reply(support=support))[1].step.label is label
@@ -198,27 +192,25 @@ class TestTheChoice:
 
 
 class TestAReply:
-    @pytest.mark.parametrize("relevance", ["relevant", "[Relevant]", "Yes", True, "highly relevant"])
-    @pytest.mark.parametrize("support", ["fully", "[Fully supported]", "Full"])
-    @pytest.mark.parametrize("usefulness", [4, "4", "4/5", "[Utility:4]", 4.0])
+    @for_each("relevance", "relevant", "[Relevant]", "Yes", True, "highly relevant")
+    @for_each("support", "fully", "[Fully supported]", "Full")
+    @for_each("usefulness", 4, "4", "4/5", "[Utility:4]", 4.0)
     def test_is_understood_however_it_is_written(self, relevance: Any, support: Any, usefulness: Any):
         assert read_critique(reply("x", relevance, support, usefulness)) == Critique("x", True, "fully", 4, True)
 
-    @pytest.mark.parametrize("relevance", ["irrelevant", "[Irrelevant]", "not relevant", "No", False])
-    @pytest.mark.parametrize("support", ["none", "[No support / Contradictory]", "not supported", "contradictory"])
+    @for_each("relevance", "irrelevant", "[Irrelevant]", "not relevant", "No", False)
+    @for_each("support", "none", "[No support / Contradictory]", "not supported", "contradictory")
     def test_that_is_negative_is_too(self, relevance: Any, support: Any):
         assert read_critique(reply("x", relevance, support, 1)) == Critique("x", False, "none", 1, True)
 
-    @pytest.mark.parametrize(
-        ("changes", "read"),
-        [
-            ({"relevance": "maybe"}, Critique("1974", False, "fully", 5)),
-            ({"support": "fully or partially"}, Critique("1974", True, "none", 5)),
-            ({"support": None}, Critique("1974", True, "none", 5)),
-            ({"usefulness": 9}, Critique("1974", True, "fully")),
-            ({"usefulness": True}, Critique("1974", True, "fully")),
-            ({"usefulness": 0.5}, Critique("1974", True, "fully")),
-        ],
+    @for_each(
+        "changes, read",
+        ({"relevance": "maybe"}, Critique("1974", False, "fully", 5)),
+        ({"support": "fully or partially"}, Critique("1974", True, "none", 5)),
+        ({"support": None}, Critique("1974", True, "none", 5)),
+        ({"usefulness": 9}, Critique("1974", True, "fully")),
+        ({"usefulness": True}, Critique("1974", True, "fully")),
+        ({"usefulness": 0.5}, Critique("1974", True, "fully")),
     )
     def test_of_which_a_critique_cannot_be_read_keeps_the_answer_without_it(self, changes: Any, read: Critique):
         assert read_critique(reply(**changes)) == read
@@ -230,7 +222,7 @@ class TestAReply:
         CALLS.clear()
         assert compose(routed(POOR, reply("1974 [1]"), POOR)[1])["answer_with_citations"] == "1974 [2]"
 
-    @pytest.mark.parametrize("text", ["", "Beta won it.", '{"relevance": "relevant"}', "[1, 2]"])
+    @for_each("text", "", "Beta won it.", '{"relevance": "relevant"}', "[1, 2]")
     def test_without_an_answer_is_not_understood(self, text: str):
         assert read_critique(text) is None
 
@@ -309,7 +301,7 @@ class TestBeforeTheSearch:
         assert reached.events[-1].data["parsed"] is False
         assert reached.usage.llm_calls == {"critic": 2}
 
-    @pytest.mark.parametrize("text", ["", "Perhaps.", '{"retrieve": "maybe"}'])
+    @for_each("text", "", "Perhaps.", '{"retrieve": "maybe"}')
     def test_a_decision_that_names_neither_is_not_understood(self, text: str):
         assert read_decision(text) is None
 

@@ -23,6 +23,7 @@ from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
 from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
+from tests.for_each import for_each
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 DEADLINE = 0.05
@@ -115,17 +116,15 @@ def test_half_of_a_surrogate_pair_is_no_part_of_a_document():
 
 
 class TestInit:
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"name": ""}, "needs a `name`"),
-            ({"name": "a+b"}, "joins the names"),
-            ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
-            ({"ranker": object()}, "ranker of source 'local' has no `run`"),
-            ({"retry_policy": RetryPolicy(fallback="ddgs")}, "fallback of source 'local' has no `run`"),
-            ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
-            ({"candidates": 0}, "candidates is 0: set it"),
-        ],
+    @for_each(
+        "changes, message",
+        ({"name": ""}, "needs a `name`"),
+        ({"name": "a+b"}, "joins the names"),
+        ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
+        ({"ranker": object()}, "ranker of source 'local' has no `run`"),
+        ({"retry_policy": RetryPolicy(fallback="ddgs")}, "fallback of source 'local' has no `run`"),
+        ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+        ({"candidates": 0}, "candidates is 0: set it"),
     )
     def test_settings_that_make_no_sense_are_refused(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -251,7 +250,7 @@ class TestCandidates:
 
         assert [found.id for found in output["documents"]] == ["alpha", "beta"]
 
-    @pytest.mark.parametrize("top_k", [3, 7, 20])
+    @for_each("top_k", 3, 7, 20)
     def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
         ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
 

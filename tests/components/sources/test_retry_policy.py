@@ -13,6 +13,7 @@ import pytest
 from haystack.errors import FilterError
 
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
+from tests.for_each import for_each
 
 
 class Provider:
@@ -63,9 +64,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return kept
 
 
-@pytest.mark.parametrize(
-    "settings", [{"timeout": 0}, {"timeout": -1.0}, {"retries": -1}, {"backoff": -0.1}], ids=lambda one: next(iter(one))
-)
+@for_each("settings", {"timeout": 0}, {"timeout": -1.0}, {"retries": -1}, {"backoff": -0.1})
 def test_numbers_out_of_range_are_refused(settings: dict[str, Any]):
     with pytest.raises(ValueError, match="set it to a"):
         RetryPolicy(**settings)

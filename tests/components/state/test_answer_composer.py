@@ -13,6 +13,7 @@ from prefrag.components.state.answer_composer import AnswerComposer, compose
 from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.state import Action, Evidence, Label, Search, State, Step, Verdict, identity
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
+from tests.for_each import for_each
 from tests.marks import put_codes
 
 LOCAL, WEB = document("alpha", source="local", step=1), document("delta", source="web", step=2)
@@ -212,9 +213,7 @@ class TestCitations:
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
 
-    @pytest.mark.parametrize(
-        ("answer", "shown"), [("1974",) * 2, ("1974 [7]",) * 2, ("1974 [1]", "1974"), ("1974 [W1]", "1974")]
-    )
+    @for_each("answer, shown", ("1974",) * 2, ("1974 [7]",) * 2, ("1974 [1]", "1974"), ("1974 [W1]", "1974"))
     def test_an_answer_that_cites_nothing_that_was_shown_or_without_a_code_is_marked(self, answer: str, shown: str):
         result = self.composed(answer)
 
@@ -241,14 +240,12 @@ class TestCitations:
 
 
 class TestWhenUnsure:
-    @pytest.mark.parametrize(
-        ("changes", "unsure"),
-        [
-            ({"label": Label.INCORRECT}, True),
-            ({"label": Label.CORRECT, "forced": True}, True),
-            ({"label": Label.PARTIALLY_CORRECT}, False),
-            ({"label": None}, False),
-        ],
+    @for_each(
+        "changes, unsure",
+        ({"label": Label.INCORRECT}, True),
+        ({"label": Label.CORRECT, "forced": True}, True),
+        ({"label": Label.PARTIALLY_CORRECT}, False),
+        ({"label": None}, False),
     )
     def test_say_so_gives_the_sentences_and_the_guess_apart_in_the_place_of_an_answer(
         self, changes: dict[str, Any], unsure: bool

@@ -20,6 +20,7 @@ from prefrag.components.state.citations import (
     without_codes,
 )
 from prefrag.components.state.state import Action, RunSettings, State, Step
+from tests.for_each import for_each
 
 
 def observed(*sources: str) -> State:
@@ -43,16 +44,14 @@ def test_a_document_keeps_its_number_when_others_come():
     assert citation_marks(later).items() >= citation_marks(first).items()
 
 
-@pytest.mark.parametrize(
-    ("answer", "plain", "cited"),
-    [
-        ("1969 [2][W1]", "1969", ["2", "W1"]),
-        ("1969 [1, w2; 3]", "1969", ["1", "W2", "3"]),
-        ("1969 [2] in Ansby [2].", "1969 in Ansby.", ["2"]),
-        ("1969", "1969", []),
-        ("the [sic] year", "the [sic] year", []),
-        ("[W1]", "", ["W1"]),
-    ],
+@for_each(
+    "answer, plain, cited",
+    ("1969 [2][W1]", "1969", ["2", "W1"]),
+    ("1969 [1, w2; 3]", "1969", ["1", "W2", "3"]),
+    ("1969 [2] in Ansby [2].", "1969 in Ansby.", ["2"]),
+    ("1969", "1969", []),
+    ("the [sic] year", "the [sic] year", []),
+    ("[W1]", "", ["W1"]),
 )
 def test_citations_are_read_and_taken_out(answer: str, plain: str, cited: list[str]):
     assert read_citations(answer) == (plain, cited)
@@ -69,26 +68,24 @@ def test_any_text_can_be_read(text: str):
 KNOWN = {"1kx": "1", "2fb": "2", "3zr": "3", "W1cc": "W1"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "plain", "shown", "cited"),
-    [
-        ("1969 [2fb][W1cc]", "1969", "1969 [2][W1]", ["2", "W1"]),
-        ("1969 [w1CC, 2fb]", "1969", "1969 [W1, 2]", ["W1", "2"]),
-        ("1969 [1kx-3zr] or so", "1969 or so", "1969 [1, 2, 3] or so", ["1", "2", "3"]),
-        ("1969 [Passage 1kx]", "1969", "1969 [1]", ["1"]),
-        ("1969 [passages 1kx and 2fb]", "1969", "1969 [1, 2]", ["1", "2"]),
-        ("1969\u30101kx\u3011", "1969", "1969[1]", ["1"]),
-        ("1969 ([1kx][2fb])", "1969", "1969 ([1][2])", ["1", "2"]),
-        ("1969 [1kx, 9qq]", "1969", "1969 [1]", ["1"]),
-        ("main() [1kx]", "main()", "main() [1]", ["1"]),
-    ],
+@for_each(
+    "answer, plain, shown, cited",
+    ("1969 [2fb][W1cc]", "1969", "1969 [2][W1]", ["2", "W1"]),
+    ("1969 [w1CC, 2fb]", "1969", "1969 [W1, 2]", ["W1", "2"]),
+    ("1969 [1kx-3zr] or so", "1969 or so", "1969 [1, 2, 3] or so", ["1", "2", "3"]),
+    ("1969 [Passage 1kx]", "1969", "1969 [1]", ["1"]),
+    ("1969 [passages 1kx and 2fb]", "1969", "1969 [1, 2]", ["1", "2"]),
+    ("1969\u30101kx\u3011", "1969", "1969[1]", ["1"]),
+    ("1969 ([1kx][2fb])", "1969", "1969 ([1][2])", ["1", "2"]),
+    ("1969 [1kx, 9qq]", "1969", "1969 [1]", ["1"]),
+    ("main() [1kx]", "main()", "main() [1]", ["1"]),
 )
 def test_a_mark_with_its_code_is_a_citation(answer: str, plain: str, shown: str, cited: list[str]):
     assert read_citations(answer, KNOWN) == (plain, cited)
     assert cite_plainly(answer, KNOWN) == shown
 
 
-@pytest.mark.parametrize("answer", ["1969 [1]", "1969 [W1]", "1969 [1zz]", "1969 ([2])", "1969 [ 3 ]", "1969 [W1kx]"])
+@for_each("answer", "1969 [1]", "1969 [W1]", "1969 [1zz]", "1969 ([2])", "1969 [ 3 ]", "1969 [W1kx]")
 def test_a_mark_without_its_code_cites_nothing_and_is_not_shown(answer: str):
     assert read_citations(answer, KNOWN) == ("1969", [])
     assert cite_plainly(answer, KNOWN) == "1969"
@@ -103,7 +100,7 @@ def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
     assert read_citations(f"1666 [{own}]{flood[:5]}{flood[-5:]}", known)[1] == ["W1"]
 
 
-@pytest.mark.parametrize("answer", ["[1984]", "Route [66]", "the interval [1, 5]", "[1, 2]", "[2019]", "x[i]", "[5kw]"])
+@for_each("answer", "[1984]", "Route [66]", "the interval [1, 5]", "[1, 2]", "[2019]", "x[i]", "[5kw]")
 def test_brackets_that_hold_anything_else_belong_to_the_answer(answer: str):
     assert read_citations(f"{answer} [2fb]", KNOWN) == (answer, ["2"])
     assert cite_plainly(answer, KNOWN) == answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import pytest
 from haystack import Document
 
 from prefrag.components.state.evidence import find_evidence, find_sentence, rank_sentences
 from prefrag.components.state.state import Action, Evidence, Step
 from tests.components.samples import state
+from tests.for_each import for_each
 
 LAMP = Document(content="It shines. The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
 REEVE = Document(content="Mona Reeve was born in Pellhaven. She swam.", meta={"title": "Mona Reeve"})
@@ -67,7 +67,7 @@ class TestTheSentenceToShow:
         span = find_sentence(text, query, question, answer)
         return None if span is None else text[slice(*span)]
 
-    @pytest.mark.parametrize("yes_or_no", ["Yes", "no", ""])
+    @for_each("yes_or_no", "Yes", "no", "")
     def test_speaks_to_the_answer_that_it_holds_as_a_whole_word_else_to_the_query_and_then_to_the_question(
         self, yes_or_no: str
     ):
@@ -78,11 +78,11 @@ class TestTheSentenceToShow:
         assert self.shown("Pellhaven", answer="42", text=text) == "She took 42 with her."
         assert self.shown("lamp", answer=yes_or_no, text="No, no. Yes, yes. A lamp.") == "A lamp."
 
-    @pytest.mark.parametrize("text", ["", " ", "Nothing fits."])
+    @for_each("text", "", " ", "Nothing fits.")
     def test_is_none_where_no_word_fits(self, text: str):
         assert self.shown("lamp", text=text) is None
 
-    @pytest.mark.parametrize("part", ["A. ", "\n", "a", " ", "\n a", "?!.", "\u3002", "lamp "])
+    @for_each("part", "A. ", "\n", "a", " ", "\n a", "?!.", "\u3002", "lamp ")
     def test_of_a_hostile_text_is_found_at_once(self, part: str):
         before = time.process_time()
 

@@ -11,6 +11,7 @@ from prefrag.components.errors import BadInput
 from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.pipelines import ask_async
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, scripted
 
 YEAR = {"field": "meta.year", "operator": "==", "value": 2020}
@@ -21,20 +22,18 @@ def turn(content: str, role: str = "user") -> dict[str, str]:
 
 
 class TestAQuestion:
-    @pytest.mark.parametrize("question", ["x" * 4_000, "\u8c01" * 1_500, " Who? "])
+    @for_each("question", "x" * 4_000, "\u8c01" * 1_500, " Who? ")
     def test_that_fits_comes_back_without_blanks_around_it(self, question: str):
         assert check_question(question) == question.strip()
 
-    @pytest.mark.parametrize(
-        ("question", "reason"),
-        [
-            (" \n", "is empty"),
-            ("x" * 4_001, "4001 characters"),
-            ("\u8c01" * 4_000, "12000 bytes.*1500 Chinese"),
-            ("Who \ud800?", "surrogate"),
-            (None, "no text but NoneType"),
-            (5, "no text but int"),
-        ],
+    @for_each(
+        "question, reason",
+        (" \n", "is empty"),
+        ("x" * 4_001, "4001 characters"),
+        ("\u8c01" * 4_000, "12000 bytes.*1500 Chinese"),
+        ("Who \ud800?", "surrogate"),
+        (None, "no text but NoneType"),
+        (5, "no text but int"),
     )
     def test_that_no_run_can_answer_is_refused_with_the_reason(self, question: Any, reason: str):
         with pytest.raises(BadInput, match=reason):
@@ -52,12 +51,10 @@ class TestTurns:
 
         assert [(each["content"][0], len(each["content"])) for each in kept] == [("b", 20_000), ("c", 20_000)]
 
-    @pytest.mark.parametrize(
-        ("wrong", "reason"),
-        [
-            *((wrong, "turn of the history") for wrong in ("text", None, 5, turn(5), {"role": ["user"]})),  # type: ignore[arg-type]
-            *((wrong, "surrogate") for wrong in (turn("\ud800"), turn("x", role="\udfff"))),
-        ],
+    @for_each(
+        "wrong, reason",
+        *((wrong, "turn of the history") for wrong in ("text", None, 5, turn(5), {"role": ["user"]})),  # type: ignore[arg-type]
+        *((wrong, "surrogate") for wrong in (turn("\ud800"), turn("x", role="\udfff"))),
     )
     def test_that_are_none_or_hold_half_a_character_are_refused(self, wrong: Any, reason: str):
         with pytest.raises(BadInput, match=reason):
@@ -65,9 +62,7 @@ class TestTurns:
 
 
 class TestFilters:
-    @pytest.mark.parametrize(
-        "value", [float("nan"), float("inf"), 10**400, "\ud800", ["\udfff"], "x" * 1_001, list(range(1_001))]
-    )
+    @for_each("value", float("nan"), float("inf"), 10**400, "\ud800", ["\udfff"], "x" * 1_001, list(range(1_001)))
     def test_with_a_value_that_no_source_can_compare_are_refused(self, value: Any):
         with pytest.raises(BadInput, match="filters"):
             check_filters({**YEAR, "operator": "in", "value": value})
@@ -85,8 +80,8 @@ class TestFilters:
 
 
 class TestOptions:
-    @pytest.mark.parametrize("value", [True, float("nan"), 2.5, "3"])
-    @pytest.mark.parametrize("option", ["top_k", "max_steps"])
+    @for_each("value", True, float("nan"), 2.5, "3")
+    @for_each("option", "top_k", "max_steps")
     def test_that_are_no_whole_number_are_refused(self, option: str, value: Any):
         with pytest.raises(ValueError, match=option):
             StateBuilder(["local"], "local").run("Who?", **{option: value})

@@ -8,6 +8,7 @@ from haystack import Pipeline
 from prefrag.components.errors import BadInput
 from prefrag.components.state.run_options import CHAT, REST, STATE, RunOptions, options_of, read_options
 from prefrag.components.state.state_builder import StateBuilder
+from tests.for_each import for_each
 
 
 def test_every_option_has_a_sentence_and_a_way_to_be_given():
@@ -22,9 +23,7 @@ def test_a_model_has_the_options_that_were_named_alone():
     assert schema["additionalProperties"] is False
 
 
-@pytest.mark.parametrize(
-    "given", [{"source": ["local"]}, {"top_k": "3"}, {"top_k": True}, {"web": "off"}, {"stream": 1}]
-)
+@for_each("given", {"source": ["local"]}, {"top_k": "3"}, {"top_k": True}, {"web": "off"}, {"stream": 1})
 def test_what_is_unknown_or_of_another_kind_is_refused_by_its_name(given: dict[str, object]):
     with pytest.raises(BadInput, match=f"An option cannot be used: {next(iter(given))}: "):
         read_options(given, CHAT)

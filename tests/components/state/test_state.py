@@ -9,13 +9,19 @@ import pytest
 
 from prefrag.components.state.state import Action, Event, Label, RunError, Step, Verdict
 from tests.components.samples import QUESTION, answer_step, document, found, observed_step, search_step, state
+from tests.for_each import for_each
 
 
 class TestImmutability:
-    @pytest.mark.parametrize(
+    @for_each(
         "value",
-        [state(), state().settings, search_step(), found(), Verdict(True, "model"), Event("thought", 1), state().usage],
-        ids=lambda value: type(value).__name__,
+        state(),
+        state().settings,
+        search_step(),
+        found(),
+        Verdict(True, "model"),
+        Event("thought", 1),
+        state().usage,
     )
     def test_every_value_is_its_own_copy_and_cannot_be_changed(self, value: object):
         assert copy.copy(value) is value
@@ -71,7 +77,7 @@ class TestSteps:
 
 
 class TestCounting:
-    @pytest.mark.parametrize("meta", [{}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}}])
+    @for_each("meta", {}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}})
     def test_calls_and_tokens_add_up_by_caller_and_a_server_that_counts_none_is_borne(self, meta: dict):
         usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
 

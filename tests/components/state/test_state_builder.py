@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.state.web_switch import web_is_off
+from tests.for_each import for_each
 
 
 def builder(**changes: Any) -> StateBuilder:
@@ -17,21 +18,19 @@ def builder(**changes: Any) -> StateBuilder:
 
 
 class TestInit:
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"sources": []}, "at least one source"),
-            ({"sources": ["local", "local"]}, "under its own name"),
-            ({"preferred": "moon"}, "preferred source 'moon' is not among"),
-            ({"preferred": None}, "`preferred` is not set"),
-            ({"external_sources": ["moon"]}, "external_sources names \\['moon'\\]"),
-            ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
-            ({"top_k": 2.5}, "top_k is 2.5"),
-            ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
-            ({"max_supplements": "one"}, "max_supplements is 'one'"),
-            ({"prompts": "mine"}, "prompts is 'mine': set it to product or paper"),
-            ({"answer_type": "essay"}, "answer_type is 'essay': set it to short, yes_no or multiple_choice"),
-        ],
+    @for_each(
+        "changes, message",
+        ({"sources": []}, "at least one source"),
+        ({"sources": ["local", "local"]}, "under its own name"),
+        ({"preferred": "moon"}, "preferred source 'moon' is not among"),
+        ({"preferred": None}, "`preferred` is not set"),
+        ({"external_sources": ["moon"]}, "external_sources names \\['moon'\\]"),
+        ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+        ({"top_k": 2.5}, "top_k is 2.5"),
+        ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
+        ({"max_supplements": "one"}, "max_supplements is 'one'"),
+        ({"prompts": "mine"}, "prompts is 'mine': set it to product or paper"),
+        ({"answer_type": "essay"}, "answer_type is 'essay': set it to short, yes_no or multiple_choice"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -80,7 +79,7 @@ class TestRun:
 
         assert {name: getattr(reached, name) for name in settings} == settings
 
-    @pytest.mark.parametrize("turn", [{"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1}])
+    @for_each("turn", {"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1})
     def test_history_becomes_turns_without_empty_ones_and_what_is_none_is_refused_in_words(self, turn: Any):
         history = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": ""}]
 
@@ -90,31 +89,27 @@ class TestRun:
 
 
 class TestFilters:
-    @pytest.mark.parametrize(
+    @for_each(
         "filters",
-        [
-            {"field": "meta.year", "operator": ">", "value": 2000},
-            {"field": "meta.day", "operator": "<", "value": "2024-05-01"},
-            {"operator": "NOT", "conditions": [{"field": "meta.kind", "operator": "in", "value": ["a", "b"]}]},
-        ],
+        {"field": "meta.year", "operator": ">", "value": 2000},
+        {"field": "meta.day", "operator": "<", "value": "2024-05-01"},
+        {"operator": "NOT", "conditions": [{"field": "meta.kind", "operator": "in", "value": ["a", "b"]}]},
     )
     def test_haystacks_filters_are_passed_on(self, filters: dict[str, Any]):
         assert builder().run("Who?", filters=filters)["state"].settings.filters == filters
 
-    @pytest.mark.parametrize(
+    @for_each(
         "filters",
-        [
-            {"year": 2000},
-            {"field": "meta.year", "operator": "about", "value": 2000},
-            {"field": "meta.year", "operator": ">"},
-            {"operator": "XOR", "conditions": []},
-            {
-                "operator": "AND",
-                "conditions": [{"field": "meta.year", "operator": "==", "value": 1}, {"field": "meta.kind"}],
-            },
-            {"operator": "AND", "conditions": "all"},
-            "year > 2000",
-        ],
+        {"year": 2000},
+        {"field": "meta.year", "operator": "about", "value": 2000},
+        {"field": "meta.year", "operator": ">"},
+        {"operator": "XOR", "conditions": []},
+        {
+            "operator": "AND",
+            "conditions": [{"field": "meta.year", "operator": "==", "value": 1}, {"field": "meta.kind"}],
+        },
+        {"operator": "AND", "conditions": "all"},
+        "year > 2000",
     )
     def test_a_filter_that_no_source_could_read_is_refused_before_any_query_leaves(self, filters: Any):
         with pytest.raises(ValueError, match="filters cannot be understood.*meta.year"):

@@ -20,6 +20,7 @@ from prefrag.components.text.passage_record import (
     read_passages,
 )
 from prefrag.components.text.unicode_form import one_form
+from tests.for_each import for_each
 
 
 def read(**keys: Any) -> PassageRecord:
@@ -48,31 +49,29 @@ class TestALine:
     def test_has_the_keys_of_its_meta_as_its_own(self) -> None:
         assert read(meta={"lang": "de", "id": "z", "year": 1}, year=2).meta == {"lang": "de", "id_": "z", "year": 2}
 
-    @pytest.mark.parametrize(
-        ("bad", "reason"),
-        [
-            (b"{not json", "not JSON"),
-            (b'{"id": "x", "text": "cut o', "not JSON"),
-            (b"\xff\xfe\x00", "not UTF-8"),
-            (b'["a list"]', "expected a JSON object"),
-            (b"3", "expected a JSON object"),
-            (b'{"id": "x"}', "expected a JSON object"),
-            (b'{"text": "t"}', "expected a JSON object"),
-            (b'{"id": "", "text": "t"}', "'id' must be text"),
-            (b'{"id": true, "text": "t"}', "'id' must be text"),
-            (b'{"id": "' + b"x" * 600 + b'", "text": "t"}', "512 bytes"),
-            (b'{"id": "x", "text": "  "}', "'text' must be text, and not empty"),
-            (b'{"id": "x", "text": 5}', "'text' must be text"),
-            (b'{"id": "x", "text": "t", "title": 5}', "'title' must be text"),
-            (b'{"id": "x", "text": "t", "n": NaN}', "NaN is no number"),
-            (b'{"id": "x", "text": "t", "n": 1e999}', "1e999 is no number"),
-            (b'{"id": "x", "text": "\\uD800"}', "surrogate"),
-            (b'{"id": "\\uD800", "text": "t"}', "surrogate"),
-            (b'{"id": "x", "text": "t", "n": ["\\uD800"]}', "surrogate"),
-            (b'{"id": "x", "text": "t", "n": ' + b"[" * 100_000, "not JSON"),
-            (b'{"id": "x", "text": "t", "when": {"__date__": "2020-01-01"}}', "'__date__' is how dates are stored"),
-            (b'{"id": "x", "text": "t", "list": [{"__datetime__": 1}]}', "'__datetime__' is how dates are stored"),
-        ],
+    @for_each(
+        "bad, reason",
+        (b"{not json", "not JSON"),
+        (b'{"id": "x", "text": "cut o', "not JSON"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b'["a list"]', "expected a JSON object"),
+        (b"3", "expected a JSON object"),
+        (b'{"id": "x"}', "expected a JSON object"),
+        (b'{"text": "t"}', "expected a JSON object"),
+        (b'{"id": "", "text": "t"}', "'id' must be text"),
+        (b'{"id": true, "text": "t"}', "'id' must be text"),
+        (b'{"id": "' + b"x" * 600 + b'", "text": "t"}', "512 bytes"),
+        (b'{"id": "x", "text": "  "}', "'text' must be text, and not empty"),
+        (b'{"id": "x", "text": 5}', "'text' must be text"),
+        (b'{"id": "x", "text": "t", "title": 5}', "'title' must be text"),
+        (b'{"id": "x", "text": "t", "n": NaN}', "NaN is no number"),
+        (b'{"id": "x", "text": "t", "n": 1e999}', "1e999 is no number"),
+        (b'{"id": "x", "text": "\\uD800"}', "surrogate"),
+        (b'{"id": "\\uD800", "text": "t"}', "surrogate"),
+        (b'{"id": "x", "text": "t", "n": ["\\uD800"]}', "surrogate"),
+        (b'{"id": "x", "text": "t", "n": ' + b"[" * 100_000, "not JSON"),
+        (b'{"id": "x", "text": "t", "when": {"__date__": "2020-01-01"}}', "'__date__' is how dates are stored"),
+        (b'{"id": "x", "text": "t", "list": [{"__datetime__": 1}]}', "'__datetime__' is how dates are stored"),
     )
     def test_that_is_no_passage_is_named_with_the_reason(self, bad: bytes, reason: str) -> None:
         with pytest.raises(PassageError, match=reason) as caught:

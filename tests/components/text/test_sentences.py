@@ -13,6 +13,7 @@ from prefrag.components.text.sentences import (
     shown_sentences,
     split_strips,
 )
+from tests.for_each import for_each
 
 TEXT = "Alpha sails. It was built in 1969 by Dr. Beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
 SHOWN = ["Alpha sails.", "It was built in 1969 by Dr. Beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
@@ -36,35 +37,33 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        (TEXT, SHOWN),
-        ("It opened. \xc9mile came. \u042f\u043d spoke.", ["It opened.", "\xc9mile came.", "\u042f\u043d spoke."]),
-        ("The hall of St. Mary, No. 5, opened. 7 came.", ["The hall of St. Mary, No. 5, opened.", "7 came."]),
-        ("It was read by Dr.\nBeta. Then", ["It was read by Dr.\nBeta.", "Then"]),
-        ("Ropes, nets etc.\n\nsails", ["Ropes, nets etc.", "sails"]),
-        ("\u6771\u4eac\u3002\u5927\u962a\uff01", ["\u6771\u4eac\u3002", "\u5927\u962a\uff01"]),
-        (
-            "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
-            [
-                "A heading",
-                "The pump runs for ten\nminutes a day.",
-                "Then it\nrests.",
-                "- a point:",
-                "so",
-                "Another point",
-            ],
-        ),
-        ("", []),
-        ("\n\n \n", []),
-    ],
+@for_each(
+    "text, sentences",
+    (TEXT, SHOWN),
+    ("It opened. \xc9mile came. \u042f\u043d spoke.", ["It opened.", "\xc9mile came.", "\u042f\u043d spoke."]),
+    ("The hall of St. Mary, No. 5, opened. 7 came.", ["The hall of St. Mary, No. 5, opened.", "7 came."]),
+    ("It was read by Dr.\nBeta. Then", ["It was read by Dr.\nBeta.", "Then"]),
+    ("Ropes, nets etc.\n\nsails", ["Ropes, nets etc.", "sails"]),
+    ("\u6771\u4eac\u3002\u5927\u962a\uff01", ["\u6771\u4eac\u3002", "\u5927\u962a\uff01"]),
+    (
+        "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
+        [
+            "A heading",
+            "The pump runs for ten\nminutes a day.",
+            "Then it\nrests.",
+            "- a point:",
+            "so",
+            "Another point",
+        ],
+    ),
+    ("", []),
+    ("\n\n \n", []),
 )
 def test_they_end_with_a_stop_a_paragraph_or_a_line_that_does_not_go_on(text: str, sentences: list[str]):
     assert shown_sentences(text) == sentences
 
 
-@pytest.mark.parametrize("sentence", SHOWN)
+@for_each("sentence", *SHOWN)
 def test_the_one_at_a_place_is_whole(sentence: str):
     begin = TEXT.index(sentence)
 

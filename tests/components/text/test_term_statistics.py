@@ -11,6 +11,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.text.term_statistics import analyze_texts, passage_text, term_weights, words
+from tests.for_each import for_each
 
 
 class Statistics:
@@ -55,14 +56,12 @@ class TestAnalysis:
 
 
 class TestWeights:
-    @pytest.mark.parametrize(
-        ("term", "weight"),
-        [
-            ("yard", log(1 + (10 - 4 + 0.5) / (4 + 0.5))),
-            ("prize", log(1 + (10 - 1 + 0.5) / (1 + 0.5))),
-            ("the", log(1 + 0.5 / 10.5)),
-            ("unheard", log(1 + 10.5 / 0.5)),
-        ],
+    @for_each(
+        "term, weight",
+        ("yard", log(1 + (10 - 4 + 0.5) / (4 + 0.5))),
+        ("prize", log(1 + (10 - 1 + 0.5) / (1 + 0.5))),
+        ("the", log(1 + 0.5 / 10.5)),
+        ("unheard", log(1 + 10.5 / 0.5)),
     )
     def test_are_the_idf_of_bm25(self, term: str, weight: float):
         assert isclose(term_weights([term], Statistics())[term], weight)

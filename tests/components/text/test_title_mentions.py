@@ -5,29 +5,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.text.title_mentions import longest_mentions, mentioned_keys, title_key
+from tests.for_each import for_each
 
 
 class TestTitleKey:
-    @pytest.mark.parametrize(
-        ("title", "key"),
-        [
-            ("Mercury (planet)", "mercury"),
-            ("Ocean's Eleven", "ocean eleven"),
-            ("Ocean\u2019s Eleven", "ocean eleven"),
-            ("O'Hara", "ohara"),
-            ("O\u00b4Hara\u00b4s House", "ohara house"),
-            ("\u6c34\u661f\uff08\u60d1\u661f\uff09", "\u6c34\u661f"),
-            ("Beyonc\u00e9", "beyonce"),
-            ("AC/DC", "ac dc"),
-            ("  U.S.  Route_66 ", "u s route 66"),
-            ("STRASSE", "strasse"),
-            ("Stra\u00dfe", "strasse"),
-            ("\u6771\u4eac", "\u6771\u4eac"),
-            ("(parenthesis)", "parenthesis"),
-            ("(I Can't Get No) Satisfaction", "i cant get no satisfaction"),
-            ("?!", ""),
-            ("", ""),
-        ],
+    @for_each(
+        "title, key",
+        ("Mercury (planet)", "mercury"),
+        ("Ocean's Eleven", "ocean eleven"),
+        ("Ocean\u2019s Eleven", "ocean eleven"),
+        ("O'Hara", "ohara"),
+        ("O\u00b4Hara\u00b4s House", "ohara house"),
+        ("\u6c34\u661f\uff08\u60d1\u661f\uff09", "\u6c34\u661f"),
+        ("Beyonc\u00e9", "beyonce"),
+        ("AC/DC", "ac dc"),
+        ("  U.S.  Route_66 ", "u s route 66"),
+        ("STRASSE", "strasse"),
+        ("Stra\u00dfe", "strasse"),
+        ("\u6771\u4eac", "\u6771\u4eac"),
+        ("(parenthesis)", "parenthesis"),
+        ("(I Can't Get No) Satisfaction", "i cant get no satisfaction"),
+        ("?!", ""),
+        ("", ""),
     )
     def test_leaves_out_what_a_text_may_write_otherwise(self, title: str, key: str):
         assert title_key(title) == key

@@ -1,21 +1,19 @@
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.text.unicode_form import one_form
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("Ko\u0308penick", "K\u00f6penick"),
-        ("\ufb01nanziell, o\ufb03ce", "finanziell, office"),
-        ("10\u00b2 m, Brand\u2122", "10\u00b2 m, Brand\u2122"),
-        ("Vienna", "Vienna"),
-        ("\ud800 half of a pair", "\ud800 half of a pair"),
-    ],
+@for_each(
+    "text, form",
+    ("Ko\u0308penick", "K\u00f6penick"),
+    ("\ufb01nanziell, o\ufb03ce", "finanziell, office"),
+    ("10\u00b2 m, Brand\u2122", "10\u00b2 m, Brand\u2122"),
+    ("Vienna", "Vienna"),
+    ("\ud800 half of a pair", "\ud800 half of a pair"),
 )
 def test_what_looks_the_same_is_the_same(text: str, form: str):
     assert one_form(text) == form

@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.components.web.domain_filter import DomainFilter, document_url
 from tests.components.samples import document
+from tests.for_each import for_each
 
 ADDRESSES = (
     "https://example.org/a",
@@ -27,14 +28,19 @@ def test_all_are_allowed_by_default():
     assert kept() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("domain", ["example.org", "Example.ORG", ".example.org"])
+@for_each("domain", "example.org", "Example.ORG", ".example.org")
 def test_allowed_domains_keep_only_those_and_what_is_below_them(domain: str):
     assert kept(allowed=[domain]) == [0, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "domain",
-    ["example.org", "Example.ORG", "https://example.org", "example.org/", "*.example.org", "//example.org:443/a?b"],
+    "example.org",
+    "Example.ORG",
+    "https://example.org",
+    "example.org/",
+    "*.example.org",
+    "//example.org:443/a?b",
 )
 def test_denied_domains_drop_those_and_what_is_below_them(domain: str):
     assert kept(denied=[domain]) == [2, 3, 4]
@@ -44,13 +50,13 @@ def test_denied_domains_win_over_allowed_ones():
     assert kept(allowed=["example.org"], denied=["news.example.org"]) == [0]
 
 
-@pytest.mark.parametrize("written", ["", "https://", "*", "example.*", "two words", False])
+@for_each("written", "", "https://", "*", "example.*", "two words", False)
 def test_what_is_no_domain_is_refused(written: Any):
     with pytest.raises(ValueError, match=r"is no domain: it looks like example\.org"):
         DomainFilter(denied=[written])
 
 
-@pytest.mark.parametrize("url", ["example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org"])
+@for_each("url", "example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org")
 def test_domains_are_found_in_addresses_without_a_scheme(url: str):
     assert not DomainFilter(denied=["example.org"]).allows(document("a", url=url))
 

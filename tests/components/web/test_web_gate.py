@@ -10,6 +10,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.web.web_gate import HeldBack, WebGate
 from tests.components.samples import document, search_step, settings, state
+from tests.for_each import for_each
 
 
 def after(*searches: Search) -> State:
@@ -41,15 +42,12 @@ class TestASearchBefore:
 
         assert [event.kind for event in error.value.state.events] == ["held_back", "error"]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "sound",
-        [
-            Search("local", "x", provider="BM25"),
-            Search("local", "x", (document("a"),), provider="Hybrid", error="one part: gone"),
-            Search("local", "x", skipped=True, error="gone"),
-            Search("web", "x", error="rate limit"),
-        ],
-        ids=["nothing found", "failed in part", "not made", "of the web itself"],
+        Search("local", "x", provider="BM25"),
+        Search("local", "x", (document("a"),), provider="Hybrid", error="one part: gone"),
+        Search("local", "x", skipped=True, error="gone"),
+        Search("web", "x", error="rate limit"),
     )
     def test_that_did_not_fail_lets_the_query_pass(self, sound: Search):
         WebGate().check("web", "x", after(sound))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from prefrag.evaluation.datasets import FORMATS, detect, load_questions, read_passages
 from tests.benchmark_data import DATA, with_data
+from tests.for_each import for_each
 
 PUBLISHED = Path(__file__).parent / "published"
 JSON = st.recursive(
@@ -28,26 +29,24 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("file", "format"),
-    [
-        ("own/musique/dev.jsonl", "jsonl"),
-        ("own/musique/corpus.jsonl", "jsonl"),
-        ("hotpotqa/hotpot_dev_distractor_v1.json", "hotpotqa"),
-        ("hotpotqa/hotpot_dev_fullwiki_v1.json", "hotpotqa"),
-        ("hotpotqa/abstracts", "wiki-paragraphs"),
-        ("hotpotqa/abstracts/AA/wiki_00", "wiki-paragraphs"),
-        ("2wikimultihopqa/dev.json", "2wikimultihopqa"),
-        ("2wikimultihopqa/para_with_hyperlink.jsonl", "wiki-paragraphs"),
-        ("musique/musique_ans_v1.0_dev.jsonl", "musique"),
-        ("musique/musique_full_v1.0_dev.jsonl", "musique"),
-        ("ircot/hotpotqa/test_subsampled.jsonl", "ircot"),
-        ("ircot/2wikimultihopqa/test_subsampled.jsonl", "ircot"),
-        ("ircot/musique/test_subsampled.jsonl", "ircot"),
-        ("bioasq/11B1_golden.json", "bioasq"),
-        ("beir/corpus.jsonl", "beir"),
-        ("dpr/psgs_w100.tsv", "dpr"),
-    ],
+@for_each(
+    "file, format",
+    ("own/musique/dev.jsonl", "jsonl"),
+    ("own/musique/corpus.jsonl", "jsonl"),
+    ("hotpotqa/hotpot_dev_distractor_v1.json", "hotpotqa"),
+    ("hotpotqa/hotpot_dev_fullwiki_v1.json", "hotpotqa"),
+    ("hotpotqa/abstracts", "wiki-paragraphs"),
+    ("hotpotqa/abstracts/AA/wiki_00", "wiki-paragraphs"),
+    ("2wikimultihopqa/dev.json", "2wikimultihopqa"),
+    ("2wikimultihopqa/para_with_hyperlink.jsonl", "wiki-paragraphs"),
+    ("musique/musique_ans_v1.0_dev.jsonl", "musique"),
+    ("musique/musique_full_v1.0_dev.jsonl", "musique"),
+    ("ircot/hotpotqa/test_subsampled.jsonl", "ircot"),
+    ("ircot/2wikimultihopqa/test_subsampled.jsonl", "ircot"),
+    ("ircot/musique/test_subsampled.jsonl", "ircot"),
+    ("bioasq/11B1_golden.json", "bioasq"),
+    ("beir/corpus.jsonl", "beir"),
+    ("dpr/psgs_w100.tsv", "dpr"),
 )
 def test_each_form_is_detected_by_name_and_first_record(file: str, format: str) -> None:
     assert detect(PUBLISHED / file) == format
@@ -82,7 +81,7 @@ def test_an_unknown_format_is_named() -> None:
         load_questions(PUBLISHED / "musique/musique_ans_v1.0_dev.jsonl", format="squad")
 
 
-@pytest.mark.parametrize("file", ["beir/corpus.jsonl", "dpr/psgs_w100.tsv", "hotpotqa/abstracts"])
+@for_each("file", "beir/corpus.jsonl", "dpr/psgs_w100.tsv", "hotpotqa/abstracts")
 def test_a_corpus_has_no_questions(file: str) -> None:
     with pytest.raises(ValueError, match="has passages and no questions"):
         load_questions(PUBLISHED / file)
@@ -134,15 +133,13 @@ def test_questions_name_their_gold_passages_as_the_corpus_does(questions: str, c
     assert set(question.supporting_ids) <= ids
 
 
-@pytest.mark.parametrize(
+@for_each(
     "file",
-    [
-        "hotpotqa/hotpot_dev_distractor_v1.json",
-        "2wikimultihopqa/dev.json",
-        "musique/musique_full_v1.0_dev.jsonl",
-        "ircot/musique/test_subsampled.jsonl",
-        "bioasq/11B1_golden.json",
-    ],
+    "hotpotqa/hotpot_dev_distractor_v1.json",
+    "2wikimultihopqa/dev.json",
+    "musique/musique_full_v1.0_dev.jsonl",
+    "ircot/musique/test_subsampled.jsonl",
+    "bioasq/11B1_golden.json",
 )
 def test_a_passage_that_questions_share_is_given_once(file: str) -> None:
     passages = list(read_passages(PUBLISHED / file))
@@ -151,13 +148,11 @@ def test_a_passage_that_questions_share_is_given_once(file: str) -> None:
     assert shipped <= {passage.id for passage in passages}
 
 
-@pytest.mark.parametrize(
-    ("ircot", "own"),
-    [
-        ("ircot/hotpotqa/test_subsampled.jsonl", "hotpotqa/hotpot_dev_distractor_v1.json"),
-        ("ircot/2wikimultihopqa/test_subsampled.jsonl", "2wikimultihopqa/dev.json"),
-        ("ircot/musique/test_subsampled.jsonl", "musique/musique_ans_v1.0_dev.jsonl"),
-    ],
+@for_each(
+    "ircot, own",
+    ("ircot/hotpotqa/test_subsampled.jsonl", "hotpotqa/hotpot_dev_distractor_v1.json"),
+    ("ircot/2wikimultihopqa/test_subsampled.jsonl", "2wikimultihopqa/dev.json"),
+    ("ircot/musique/test_subsampled.jsonl", "musique/musique_ans_v1.0_dev.jsonl"),
 )
 def test_the_same_passage_has_the_same_text_in_either_release(ircot: str, own: str) -> None:
     texts = {passage.id: (passage.meta["title"], passage.content) for passage in read_passages(PUBLISHED / own)}

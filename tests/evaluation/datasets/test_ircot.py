@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from prefrag.evaluation.datasets import load_questions
+from tests.for_each import for_each
 
 FOLDER = Path(__file__).parent / "published" / "ircot"
 
 
-@pytest.mark.parametrize(("dataset", "kind"), [("hotpotqa", "bridge"), ("2wikimultihopqa", ""), ("musique", "2hop")])
+@for_each("dataset, kind", ("hotpotqa", "bridge"), ("2wikimultihopqa", ""), ("musique", "2hop"))
 def test_a_question_of_each_dataset(dataset: str, kind: str) -> None:
     [question] = load_questions(FOLDER / dataset / "test_subsampled.jsonl")
     assert (question.dataset, question.type) == (dataset, kind)

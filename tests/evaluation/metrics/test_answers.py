@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from prefrag.evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, normalise, overlap, yes_no
 from prefrag.evaluation.question import Question
+from tests.for_each import for_each
 
 # Words that normalisation, case and word bounds treat in different ways.
 TEXTS = st.one_of(
@@ -27,50 +28,46 @@ def question(*answers: str, dataset: str = "") -> Question:
     return Question(id="1", question="Which?", answers=answers, dataset=dataset)
 
 
-@pytest.mark.parametrize(
-    ("text", "normalised"),
-    [
-        ("The Beatles", "beatles"),
-        ("  an  apple a\tday ", "apple day"),
-        ("U.S. Route 66", "us route 66"),
-        ("1,000.50", "100050"),
-        ("rock-n-roll", "rocknroll"),
-        ("the-end", "theend"),
-        ("Théâtre", "théâtre"),
-        ("“Quoted”", "“quoted”"),
-        ("a—b", "—b"),
-        ("東京、日本", "東京、日本"),
-        ("A", ""),
-        ("The, a... an!", ""),
-        ("", ""),
-    ],
+@for_each(
+    "text, normalised",
+    ("The Beatles", "beatles"),
+    ("  an  apple a\tday ", "apple day"),
+    ("U.S. Route 66", "us route 66"),
+    ("1,000.50", "100050"),
+    ("rock-n-roll", "rocknroll"),
+    ("the-end", "theend"),
+    ("Théâtre", "théâtre"),
+    ("“Quoted”", "“quoted”"),
+    ("a—b", "—b"),
+    ("東京、日本", "東京、日本"),
+    ("A", ""),
+    ("The, a... an!", ""),
+    ("", ""),
 )
 def test_normalisation_drops_case_articles_and_ascii_punctuation(text: str, normalised: str):
     assert normalise(text) == normalised
 
 
 class TestAcc:
-    @pytest.mark.parametrize(
-        ("answer", "gold", "anywhere", "as_a_word"),
-        [
-            ("Paris", "Paris", 1, 1),
-            ("It is paris, France.", "Paris", 1, 1),
-            ("Parisian", "Paris", 1, 0),
-            ("Norway", "no", 1, 0),
-            ("I do not know", "no", 1, 0),
-            ("No, it is not.", "no", 1, 1),
-            ("In the U.S., of course", "U.S.", 1, 1),
-            ("born in 1984", "84", 1, 0),
-            ("Par is", "Paris", 0, 0),
-            ("1000", "1,000", 0, 0),
-            ("C++11", "C++", 1, 0),
-            ("東京都です", "東京", 1, 0),
-            ("東京", "東京", 1, 1),
-            ("(Zürich)", "ZÜRICH", 1, 1),
-            ("a.b", "a+b", 0, 0),
-            ("", "Paris", 0, 0),
-            ("Paris", " ", 0, 0),
-        ],
+    @for_each(
+        "answer, gold, anywhere, as_a_word",
+        ("Paris", "Paris", 1, 1),
+        ("It is paris, France.", "Paris", 1, 1),
+        ("Parisian", "Paris", 1, 0),
+        ("Norway", "no", 1, 0),
+        ("I do not know", "no", 1, 0),
+        ("No, it is not.", "no", 1, 1),
+        ("In the U.S., of course", "U.S.", 1, 1),
+        ("born in 1984", "84", 1, 0),
+        ("Par is", "Paris", 0, 0),
+        ("1000", "1,000", 0, 0),
+        ("C++11", "C++", 1, 0),
+        ("東京都です", "東京", 1, 0),
+        ("東京", "東京", 1, 1),
+        ("(Zürich)", "ZÜRICH", 1, 1),
+        ("a.b", "a+b", 0, 0),
+        ("", "Paris", 0, 0),
+        ("Paris", " ", 0, 0),
     )
     def test_is_a_substring_and_acc_word_is_not_inside_a_longer_word(
         self, answer: str, gold: str, anywhere: float, as_a_word: float
@@ -90,29 +87,27 @@ class TestAcc:
 
 
 class TestF1AndEm:
-    @pytest.mark.parametrize(
-        ("answer", "golds", "exact", "score"),
-        [
-            ("Paris", ["Paris"], 1, 1),
-            ("the PARIS!", ["Paris"], 1, 1),
-            # Shared: barack, obama. Precision 2/3, recall 2/2.
-            ("President Barack Obama", ["Barack Obama"], 0, 0.8),
-            # Precision 2/4, recall 2/3.
-            ("he was in Paris France", ["Paris, Texas, France"], 0, 2 * 0.4 * (2 / 3) / (0.4 + 2 / 3)),
-            # A word counts as often as both sides have it: shared 1, precision 1/2, recall 1.
-            ("York York", ["York"], 0, 2 / 3),
-            ("London", ["Paris"], 0, 0),
-            ("1,000", ["1000"], 1, 1),
-            ("3.5", ["35"], 1, 1),
-            ("東京", ["東京"], 1, 1),
-            ("東京 都", ["東京"], 0, 2 / 3),
-            ("東京都", ["東京"], 0, 0),
-            ("Oslo", ["Kristiania", "Oslo, Norway", "oslo"], 1, 1),
-            ("Oslo city", ["Kristiania", "Oslo Norway"], 0, 0.5),
-            ("", ["Paris"], 0, 0),
-            ("an A", ["A"], 1, 1),
-            ("yes", ["yes, they are"], 0, 0.5),
-        ],
+    @for_each(
+        "answer, golds, exact, score",
+        ("Paris", ["Paris"], 1, 1),
+        ("the PARIS!", ["Paris"], 1, 1),
+        # Shared: barack, obama. Precision 2/3, recall 2/2.
+        ("President Barack Obama", ["Barack Obama"], 0, 0.8),
+        # Precision 2/4, recall 2/3.
+        ("he was in Paris France", ["Paris, Texas, France"], 0, 2 * 0.4 * (2 / 3) / (0.4 + 2 / 3)),
+        # A word counts as often as both sides have it: shared 1, precision 1/2, recall 1.
+        ("York York", ["York"], 0, 2 / 3),
+        ("London", ["Paris"], 0, 0),
+        ("1,000", ["1000"], 1, 1),
+        ("3.5", ["35"], 1, 1),
+        ("東京", ["東京"], 1, 1),
+        ("東京 都", ["東京"], 0, 2 / 3),
+        ("東京都", ["東京"], 0, 0),
+        ("Oslo", ["Kristiania", "Oslo, Norway", "oslo"], 1, 1),
+        ("Oslo city", ["Kristiania", "Oslo Norway"], 0, 0.5),
+        ("", ["Paris"], 0, 0),
+        ("an A", ["A"], 1, 1),
+        ("yes", ["yes, they are"], 0, 0.5),
     )
     def test_are_those_of_the_best_alias_after_normalisation(
         self, answer: str, golds: list[str], exact: float, score: float
@@ -140,27 +135,22 @@ class TestF1AndEm:
 
 
 class TestYesNo:
-    @pytest.mark.parametrize(
-        ("answer", "read"),
-        [
-            ("Yes", "yes"),
-            ("**Yes**.", "yes"),
-            ("no", "no"),
-            ("No, it does not cause it.", "no"),
-            ("Yes and no", None),
-            ("Norway", None),
-            ("yesterday", None),
-            ("It is unknown", None),
-            ("", None),
-        ],
+    @for_each(
+        "answer, read",
+        ("Yes", "yes"),
+        ("**Yes**.", "yes"),
+        ("no", "no"),
+        ("No, it does not cause it.", "no"),
+        ("Yes and no", None),
+        ("Norway", None),
+        ("yesterday", None),
+        ("It is unknown", None),
+        ("", None),
     )
     def test_is_the_one_of_the_two_words_that_the_answer_holds(self, answer: str, read: str | None):
         assert yes_no(answer) == read
 
-    @pytest.mark.parametrize(
-        ("answer", "gold", "right"),
-        [("Yes.", "yes", 1), ("No", "yes", 0), ("yes or no", "yes", 0), ("Norway", "no", 0)],
-    )
+    @for_each("answer, gold, right", ("Yes.", "yes", 1), ("No", "yes", 0), ("yes or no", "yes", 0), ("Norway", "no", 0))
     def test_decides_acc_for_bioasq_so_that_an_answer_with_both_words_is_wrong(
         self, answer: str, gold: str, right: float
     ):

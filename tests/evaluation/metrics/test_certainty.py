@@ -13,6 +13,7 @@ from prefrag.evaluation.metrics import has_failed, score, summarise
 from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.question import Question
 from tests.components.samples import answer_step, document, observed_step, state
+from tests.for_each import for_each
 
 OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="hotpotqa")
 
@@ -41,15 +42,13 @@ def test_a_run_that_withholds_its_guess_has_not_failed():
     assert has_failed({**line, "result": compose(state(answer_step("")))})
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "right"),
-    [
-        ("Oslo", "in Oslo", 1),
-        ("Oslo", "Oslofjord", 0),
-        ("Oslo", "Bergen", 0),
-        ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
-        ("Yard of Gustav Ostermoor", "Gustav", 0),
-    ],
+@for_each(
+    "gold, answer, right",
+    ("Oslo", "in Oslo", 1),
+    ("Oslo", "Oslofjord", 0),
+    ("Oslo", "Bergen", 0),
+    ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
+    ("Yard of Gustav Ostermoor", "Gustav", 0),
 )
 def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_or_nearly_all_of_them(
     gold: str, answer: str, right: int
@@ -60,14 +59,12 @@ def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_
     assert "evidence_held" not in scores
 
 
-@pytest.mark.parametrize(
-    ("sentence", "id", "held", "gold"),
-    [
-        ("The yard was in Oslo.", "alpha", 1, 1),
-        ("The yard was in Oslo.", "other", 1, 0),
-        ("The yard was sold.", "beta", 0, 1),
-        ("The Oslofjord is deep.", "other", 0, 0),
-    ],
+@for_each(
+    "sentence, id, held, gold",
+    ("The yard was in Oslo.", "alpha", 1, 1),
+    ("The yard was in Oslo.", "other", 1, 0),
+    ("The yard was sold.", "beta", 0, 1),
+    ("The Oslofjord is deep.", "other", 0, 0),
 )
 def test_evidence_holds_the_answer_as_words_or_is_of_a_gold_passage(sentence: str, id: str, held: int, gold: int):
     result = {

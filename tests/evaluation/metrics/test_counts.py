@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.loop.self_reflector import SelfReflector
@@ -16,6 +14,7 @@ from prefrag.components.state.state import Action, Label, State, Step
 from prefrag.evaluation.metrics.counts import calls_by_caller, count_unparsable, counts
 from tests.components.samples import answer_step, document, found, observed_step, search_step, state
 from tests.fakes import ScriptedChatGenerator
+from tests.for_each import for_each
 
 ALPHA, BETA, GAMMA = document("alpha"), document("beta"), document("gamma")
 
@@ -95,17 +94,15 @@ class TestUnparsable:
         assert count_unparsable(compose(judged("Well, it depends."))) == 2, "the judge is called once more"
         assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
 
-    @pytest.mark.parametrize(
-        ("part", "reply", "count"),
-        [
-            (reflector, "Hm.", 2),
-            (reflector, '{"label": "CORRECT", "explanation": "", "suggestions": ""}', 0),
-            (reviewer, "Hm.", 2),
-            (reviewer, '{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}', 0),
-            (PassageCritic, "Hm.", 2),
-            (PassageCritic, '{"answer": "1974", "relevance": "relevant"}', 1),
-            (PassageCritic, '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}', 0),
-        ],
+    @for_each(
+        "part, reply, count",
+        (reflector, "Hm.", 2),
+        (reflector, '{"label": "CORRECT", "explanation": "", "suggestions": ""}', 0),
+        (reviewer, "Hm.", 2),
+        (reviewer, '{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}', 0),
+        (PassageCritic, "Hm.", 2),
+        (PassageCritic, '{"answer": "1974", "relevance": "relevant"}', 1),
+        (PassageCritic, '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}', 0),
     )
     def test_a_label_of_the_reflector_a_review_and_a_critique_of_a_passage(self, part: Any, reply: str, count: int):
         steps = [observed_step(ALPHA)] if part is PassageCritic else [observed_step(ALPHA), answer_step()]

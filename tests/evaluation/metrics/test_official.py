@@ -24,6 +24,7 @@ from prefrag.evaluation.metrics.official import (
     two_wiki,
 )
 from prefrag.evaluation.question import Question
+from tests.for_each import for_each
 
 WORDS = [
     "a",
@@ -57,28 +58,26 @@ def sklearn() -> Any:
 
 
 class TestHotpotQa:
-    @pytest.mark.parametrize(
-        ("answer", "gold", "exact", "score", "precision", "recall"),
-        [
-            ("The Eiffel Tower", "Eiffel Tower", 1, 1, 1, 1),
-            ("Eiffel Tower in Paris", "the Eiffel Tower", 0, 2 / 3, 1 / 2, 1),
-            ("Barack Obama", "President Barack Hussein Obama", 0, 2 / 3, 1, 1 / 2),
-            ("Yes!", "yes", 1, 1, 1, 1),
-            ("Yes, they are", "yes", 0, 0, 0, 0),
-            ("yes", "yes, they are", 0, 0, 0, 0),
-            ("no", "yes", 0, 0, 0, 0),
-            ("No answer", "noanswer", 0, 0, 0, 0),
-            ("no-answer", "noanswer", 1, 1, 1, 1),
-            ("noanswer given", "noanswer", 0, 0, 0, 0),
-            ("1,000", "1000", 1, 1, 1, 1),
-            ("\u22125", "5", 0, 0, 0, 0),
-            ("-5", "5", 1, 1, 1, 1),
-            ("東京 都", "東京", 0, 2 / 3, 1 / 2, 1),
-            ("Beyoncé", "Beyonce", 0, 0, 0, 0),
-            ("", "Paris", 0, 0, 0, 0),
-            # Nothing is left of either: an exact match whose F1 is 0.
-            ("", "A", 1, 0, 0, 0),
-        ],
+    @for_each(
+        "answer, gold, exact, score, precision, recall",
+        ("The Eiffel Tower", "Eiffel Tower", 1, 1, 1, 1),
+        ("Eiffel Tower in Paris", "the Eiffel Tower", 0, 2 / 3, 1 / 2, 1),
+        ("Barack Obama", "President Barack Hussein Obama", 0, 2 / 3, 1, 1 / 2),
+        ("Yes!", "yes", 1, 1, 1, 1),
+        ("Yes, they are", "yes", 0, 0, 0, 0),
+        ("yes", "yes, they are", 0, 0, 0, 0),
+        ("no", "yes", 0, 0, 0, 0),
+        ("No answer", "noanswer", 0, 0, 0, 0),
+        ("no-answer", "noanswer", 1, 1, 1, 1),
+        ("noanswer given", "noanswer", 0, 0, 0, 0),
+        ("1,000", "1000", 1, 1, 1, 1),
+        ("\u22125", "5", 0, 0, 0, 0),
+        ("-5", "5", 1, 1, 1, 1),
+        ("東京 都", "東京", 0, 2 / 3, 1 / 2, 1),
+        ("Beyoncé", "Beyonce", 0, 0, 0, 0),
+        ("", "Paris", 0, 0, 0, 0),
+        # Nothing is left of either: an exact match whose F1 is 0.
+        ("", "A", 1, 0, 0, 0),
     )
     def test_is_squad_but_yes_no_and_noanswer_are_all_or_nothing(
         self, answer: str, gold: str, exact: float, score: float, precision: float, recall: float
@@ -106,18 +105,16 @@ class TestTwoWiki:
 
 
 class TestMusique:
-    @pytest.mark.parametrize(
-        ("answer", "golds", "exact", "score"),
-        [
-            ("Norway", ["Norway", "NO", "no"], 1, 1),
-            ("no way", ["Norway", "no"], 0, 2 / 3),
-            ("yes they are", ["yes"], 0, 0.5),
-            ("the Politburo", ["Politburo"], 1, 1),
-            ("", ["Politburo"], 0, 0),
-            ("the", ["A"], 1, 1),
-            ("", ["A", "Politburo"], 1, 1),
-            ("Politburo", ["A"], 0, 0),
-        ],
+    @for_each(
+        "answer, golds, exact, score",
+        ("Norway", ["Norway", "NO", "no"], 1, 1),
+        ("no way", ["Norway", "no"], 0, 2 / 3),
+        ("yes they are", ["yes"], 0, 0.5),
+        ("the Politburo", ["Politburo"], 1, 1),
+        ("", ["Politburo"], 0, 0),
+        ("the", ["A"], 1, 1),
+        ("", ["A", "Politburo"], 1, 1),
+        ("Politburo", ["A"], 0, 0),
     )
     def test_is_squad_of_the_best_alias_with_agreement_on_no_words(
         self, answer: str, golds: list[str], exact: float, score: float
@@ -142,10 +139,7 @@ class TestSquad:
 
 
 class TestBioasq:
-    @pytest.mark.parametrize(
-        ("answer", "gold", "right"),
-        [("Yes, it is", "yes", 1), ("No", "yes", 0), ("yes and no", "no", 0), ("", "no", 0)],
-    )
+    @for_each("answer, gold, right", ("Yes, it is", "yes", 1), ("No", "yes", 0), ("yes and no", "no", 0), ("", "no", 0))
     def test_accuracy_reads_the_word_out_of_the_answer(self, answer: str, gold: str, right: float):
         assert bioasq(answer, gold) == {"accuracy": right}
 
@@ -174,16 +168,14 @@ class TestBioasq:
         assert ours["official_macro_f1"] == pytest.approx(theirs)
 
 
-@pytest.mark.parametrize(
-    ("dataset", "answers", "names"),
-    [
-        ("hotpotqa", ("yes",), {"em", "f1", "precision", "recall"}),
-        ("2wikimultihopqa", ("Oslo",), {"em", "f1", "precision", "recall"}),
-        ("musique", ("Oslo",), {"em", "f1"}),
-        ("bioasq", ("yes",), {"accuracy"}),
-        ("bioasq", ("BRCA1",), set()),
-        ("mine", ("Oslo",), {"em", "f1"}),
-    ],
+@for_each(
+    "dataset, answers, names",
+    ("hotpotqa", ("yes",), {"em", "f1", "precision", "recall"}),
+    ("2wikimultihopqa", ("Oslo",), {"em", "f1", "precision", "recall"}),
+    ("musique", ("Oslo",), {"em", "f1"}),
+    ("bioasq", ("yes",), {"accuracy"}),
+    ("bioasq", ("BRCA1",), set()),
+    ("mine", ("Oslo",), {"em", "f1"}),
 )
 def test_every_dataset_has_the_scores_of_its_own_script(dataset: str, answers: tuple[str, ...], names: set[str]):
     scores = official_scores(Question("1", "?", answers, dataset=dataset), answers[0])
@@ -208,9 +200,13 @@ def test_a_yes_no_answer_shares_its_word_with_a_longer_one_where_hotpotqa_gives_
     assert official_scores(question, "Yes, they are")["official_f1"] == 0
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "theirs", "ours"),
-    [("Yes", "yes", 1, 1), ("yes and no", "no", 1, 0), ("Norway", "no", 0, 0), ("NO.", "no", 1, 1), ("", "no", 0, 0)],
+@for_each(
+    "answer, gold, theirs, ours",
+    ("Yes", "yes", 1, 1),
+    ("yes and no", "no", 1, 0),
+    ("Norway", "no", 0, 0),
+    ("NO.", "no", 1, 1),
+    ("", "no", 0, 0),
 )
 def test_for_bioasq_an_answer_with_both_words_is_right_with_the_authors_and_wrong_with_us(
     answer: str, gold: str, theirs: float, ours: float

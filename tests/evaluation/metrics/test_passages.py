@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.evaluation.metrics.passages import passage_scores, precision, recall, recall_all, recall_capped
+from tests.for_each import for_each
 
 SHOWN = st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=10)
 GOLD = st.lists(st.sampled_from("abcdefghij"), unique=True, min_size=1, max_size=10)
@@ -40,9 +41,7 @@ def test_a_question_without_gold_passages_is_not_scored():
     assert passage_scores(["a"], []) == {}
 
 
-@pytest.mark.parametrize(
-    ("hits", "gold", "capped"), [(2, 38, 0.4), (5, 38, 1), (9, 38, 1), (1, 2, 0.5), (2, 2, 1), (3, 5, 0.6), (0, 9, 0)]
-)
+@for_each("hits, gold, capped", (2, 38, 0.4), (5, 38, 1), (9, 38, 1), (1, 2, 0.5), (2, 2, 1), (3, 5, 0.6), (0, 9, 0))
 def test_capped_recall_wants_no_more_than_five_of_many_gold_passages(hits: int, gold: int, capped: float):
     wanted = [f"gold-{number}" for number in range(gold)]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.evaluation.metrics.prices import Prices
+from tests.for_each import for_each
 
 SMALL = {"prompt_per_million": 0.5, "completion_per_million": 2.0}
 LARGE = {"prompt_per_million": 5.0, "completion_per_million": 20.0}
@@ -54,18 +55,16 @@ def test_of_several_models_one_is_chosen():
         prices.cost([result(1)])
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({"small": {"prompt_per_million": 1}}, "small lacks 'completion_per_million'"),
-        ({"small": {**SMALL, "prompt_per_million": "1"}}, "small, prompt_per_million is '1'"),
-        ({"small": {**SMALL, "prompt_per_million": -1}}, "not negative"),
-        ({"small": {**SMALL, "prompt_per_million": True}}, "is True"),
-        ({"small": {**SMALL, "prompt_per_million": float("nan")}}, "is nan"),
-        ({"small": 3}, "prices of small are 3: give a table"),
-        ({"search": 3}, "prices of search are 3: give a table"),
-        ({"search": {"Some": None}}, "search, Some is None"),
-    ],
+@for_each(
+    "table, message",
+    ({"small": {"prompt_per_million": 1}}, "small lacks 'completion_per_million'"),
+    ({"small": {**SMALL, "prompt_per_million": "1"}}, "small, prompt_per_million is '1'"),
+    ({"small": {**SMALL, "prompt_per_million": -1}}, "not negative"),
+    ({"small": {**SMALL, "prompt_per_million": True}}, "is True"),
+    ({"small": {**SMALL, "prompt_per_million": float("nan")}}, "is nan"),
+    ({"small": 3}, "prices of small are 3: give a table"),
+    ({"search": 3}, "prices of search are 3: give a table"),
+    ({"search": {"Some": None}}, "search, Some is None"),
 )
 def test_a_price_that_makes_no_sense_is_refused_in_words(table: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

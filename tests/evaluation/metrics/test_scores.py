@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
 from tests.components.samples import answer_step, document, observed_step, state
+from tests.for_each import for_each
 
 OSLO = Question("1", "Where?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="musique")
 ANSWERS = {"acc", "acc_word", "em", "f1", "authors_acc", "authors_em", "authors_f1", "official_em", "official_f1"}
@@ -36,11 +36,7 @@ def test_scores_the_answer_without_its_citation_marks():
     assert (scores["em"], scores["recall"], scores["precision"]) == (1, 0.5, 1)
 
 
-@pytest.mark.parametrize(
-    "failed",
-    [{}, result(""), result("  ", "alpha", "beta"), result(None, "alpha")],
-    ids=["nothing", "empty", "blank", "none"],
-)
+@for_each("failed", {}, result(""), result("  ", "alpha", "beta"), result(None, "alpha"))
 def test_a_run_without_an_answer_scores_nothing_in_everything(failed: dict[str, Any]):
     assert score(OSLO, failed) == dict.fromkeys(ANSWERS | WITHHELD | FOUND, 0.0)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from prefrag.evaluation.metrics import has_failed, summarise
+from tests.for_each import for_each
 
 # What metrics.json must hold, whatever the dataset.
 KEYS = {
@@ -119,15 +120,13 @@ def test_a_table_of_prices_gives_the_cost():
     assert summarise([prediction()], {**table, "large": table["small"]}, model="large")["cost"]["unpriced"] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "is_failed"),
-    [
-        (prediction(), False),
-        (prediction(error="gone"), True),
-        (prediction(" "), True),
-        (prediction(result=None), True),
-        (prediction(result={}), True),
-    ],
+@for_each(
+    "line, is_failed",
+    (prediction(), False),
+    (prediction(error="gone"), True),
+    (prediction(" "), True),
+    (prediction(result=None), True),
+    (prediction(result={}), True),
 )
 def test_a_run_has_failed_when_it_broke_off_or_gave_no_answer(line: dict[str, Any], is_failed: bool):
     assert has_failed(line) is is_failed

@@ -7,32 +7,31 @@ from typing import Any
 import pytest
 
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from tests.for_each import for_each
 
 
 class TestSettings:
-    @pytest.mark.parametrize(
-        ("settings", "message"),
-        [
-            ({"web": "bing"}, "web is 'bing': set it to ddgs"),
-            ({"web": "ddgs", "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "choose one"),
-            ({"split": True, "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "A split corpus holds its own web"),
-            ({"split": True}, "Without a corpus there is nothing to split"),
-            ({"web_corpus": "w.jsonl"}, "Without a corpus"),
-            ({"store": "elasticsearch"}, "with a corpus to put there"),
-            ({"record": "a", "replay": "b"}, "either records or replays"),
-            ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
-            ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, reader, a GGUF file or the URL"),
-            ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
-            ({"llm": "reader", "model": "m"}, "A model is named, but llm is reader"),
-            ({"judge_error": 0.1}, "Only the simulated reader errs by rate"),
-            ({"source_choice": "first"}, "Only the simulated reader errs by rate and has a policy"),
-            ({"llm": "simulated", "yes_no": "two"}, "yes_no is 'two': set it to one or half or all"),
-            ({"web_junk": 0.2}, "Only a corpus in place of the web can be made noisy"),
-            ({"web_sentences": 2, "corpus": "c.jsonl", "web": "ddgs"}, "Only a corpus in place of the web"),
-            ({"web_junk": 2, "corpus": "c.jsonl"}, "web_junk is 2: set it between 0 and 1"),
-            ({"web_sentences": -1, "corpus": "c.jsonl"}, "web_sentences is -1"),
-            ({"top_k": 0}, "top_k is 0"),
-        ],
+    @for_each(
+        "settings, message",
+        ({"web": "bing"}, "web is 'bing': set it to ddgs"),
+        ({"web": "ddgs", "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "choose one"),
+        ({"split": True, "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "A split corpus holds its own web"),
+        ({"split": True}, "Without a corpus there is nothing to split"),
+        ({"web_corpus": "w.jsonl"}, "Without a corpus"),
+        ({"store": "elasticsearch"}, "with a corpus to put there"),
+        ({"record": "a", "replay": "b"}, "either records or replays"),
+        ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
+        ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, reader, a GGUF file or the URL"),
+        ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
+        ({"llm": "reader", "model": "m"}, "A model is named, but llm is reader"),
+        ({"judge_error": 0.1}, "Only the simulated reader errs by rate"),
+        ({"source_choice": "first"}, "Only the simulated reader errs by rate and has a policy"),
+        ({"llm": "simulated", "yes_no": "two"}, "yes_no is 'two': set it to one or half or all"),
+        ({"web_junk": 0.2}, "Only a corpus in place of the web can be made noisy"),
+        ({"web_sentences": 2, "corpus": "c.jsonl", "web": "ddgs"}, "Only a corpus in place of the web"),
+        ({"web_junk": 2, "corpus": "c.jsonl"}, "web_junk is 2: set it between 0 and 1"),
+        ({"web_sentences": -1, "corpus": "c.jsonl"}, "web_sentences is -1"),
+        ({"top_k": 0}, "top_k is 0"),
     )
     def test_that_contradict_each_other_are_refused_in_words(self, settings: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):

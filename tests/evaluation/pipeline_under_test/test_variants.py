@@ -11,6 +11,7 @@ from prefrag import evaluation
 from prefrag.evaluation.pipeline_under_test.variants import VARIANTS, read_pipeline
 from prefrag.pipelines.loading import build, load, names
 from tests.evaluation.pipeline_under_test.lighthouse import setup
+from tests.for_each import for_each
 
 
 def parameters(pipeline: dict[str, Any], component: str) -> dict[str, Any]:
@@ -36,16 +37,14 @@ class TestChanges:
     def test_of_a_loaded_pipeline_are_made_too(self):
         assert parameters(read_pipeline(load("prefrag"), ["local.observed_last=true"]), "local")["observed_last"]
 
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ("local.observed_last", "changes no setting: write PATH=VALUE"),
-            ("=true", "changes no setting"),
-            ("local.nothing=1", "RetrievalSource has no parameter 'nothing'"),
-            ("nothing.top_k=1", "names no component"),
-            ("start.sources=[local", "is not YAML"),
-            ("local.nothing=@prefrag_linked", "prefrag_linked has no 'local.nothing' to take over"),
-        ],
+    @for_each(
+        "change, message",
+        ("local.observed_last", "changes no setting: write PATH=VALUE"),
+        ("=true", "changes no setting"),
+        ("local.nothing=1", "RetrievalSource has no parameter 'nothing'"),
+        ("nothing.top_k=1", "names no component"),
+        ("start.sources=[local", "is not YAML"),
+        ("local.nothing=@prefrag_linked", "prefrag_linked has no 'local.nothing' to take over"),
     )
     def test_that_cannot_be_made_are_refused_in_words(self, change: str, message: str):
         with pytest.raises(ValueError, match=message):
@@ -66,7 +65,7 @@ class TestVariants:
     def test_have_names_that_no_pipeline_has(self):
         assert not set(VARIANTS) & set(names())
 
-    @pytest.mark.parametrize("name", VARIANTS)
+    @for_each("name", *VARIANTS)
     def test_can_be_built_and_differ_from_their_pipeline(self, name: str):
         build(read_pipeline(name), name)
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from prefrag.evaluation.report.measures import ACC, DASH, TOTAL
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("value", "sign", "text"),
-    [
-        (12.34, False, "12.3"),
-        (12.34, True, "+12.3"),
-        (-12.34, True, "\N{MINUS SIGN}12.3"),
-        (-0.04, True, "0.0"),
-        (0.0, False, "0.0"),
-        (None, False, DASH),
-        (math.nan, True, DASH),
-    ],
+@for_each(
+    "value, sign, text",
+    (12.34, False, "12.3"),
+    (12.34, True, "+12.3"),
+    (-12.34, True, "\N{MINUS SIGN}12.3"),
+    (-0.04, True, "0.0"),
+    (0.0, False, "0.0"),
+    (None, False, DASH),
+    (math.nan, True, DASH),
 )
 def test_a_value_in_digits(value: float | None, sign: bool, text: str) -> None:
     assert ACC.text(value, sign) == text

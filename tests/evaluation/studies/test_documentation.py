@@ -15,6 +15,7 @@ from prefrag.components.state.state import Verdict
 from prefrag.evaluation.studies.documentation import corpus
 from prefrag.evaluation.studies.documentation.corpus import gather, list_documents, name_of
 from prefrag.evaluation.studies.documentation.measure import QUESTIONS, read_passages, second_searches, write_table
+from tests.for_each import for_each
 
 LINES = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
 
@@ -55,14 +56,12 @@ class TestTheCorpus:
 
         assert passage.meta["file_path"] == "crane-FAQ.txt"
 
-    @pytest.mark.parametrize(
-        ("source", "name"),
-        [
-            ("/usr/share/doc/lsof/00FAQ.gz", "lsof-00FAQ.txt"),
-            ("/usr/share/doc/zstd/README.md.gz", "zstd-README.md"),
-            ("/usr/share/man/man5/core.5.gz", "core.5.txt"),
-            ("pypi:requests", "requests.md"),
-        ],
+    @for_each(
+        "source, name",
+        ("/usr/share/doc/lsof/00FAQ.gz", "lsof-00FAQ.txt"),
+        ("/usr/share/doc/zstd/README.md.gz", "zstd-README.md"),
+        ("/usr/share/man/man5/core.5.gz", "core.5.txt"),
+        ("pypi:requests", "requests.md"),
     )
     def test_has_a_file_of_its_own_for_each_document(self, source: str, name: str):
         assert name_of(source) == name

@@ -15,6 +15,7 @@ from prefrag.training.dataset import Dataset
 from prefrag.training.question_classifier.labels import LabelledQuestion, choose_label, label_dataset, read_reading
 from tests.evaluation.answering import AnsweringChatGenerator
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import write_yaml
 from tests.training.towns import river, write_dataset, write_lines
 
@@ -36,17 +37,15 @@ def written(
     return write_dataset(folder, questions, corpus)
 
 
-@pytest.mark.parametrize(
-    ("right", "bias", "expected"),
-    [
-        ({"no_retrieval": True, "single_step": True, "multi_step": True}, "multi_step", ("no_retrieval", True)),
-        ({"no_retrieval": False, "single_step": True, "multi_step": True}, "multi_step", ("single_step", True)),
-        ({"no_retrieval": False, "single_step": False, "multi_step": True}, "single_step", ("multi_step", True)),
-        # A strategy that does more may do worse.
-        ({"no_retrieval": True, "single_step": False, "multi_step": False}, "multi_step", ("no_retrieval", True)),
-        ({"no_retrieval": False, "single_step": False, "multi_step": False}, "single_step", ("single_step", False)),
-        ({"no_retrieval": False, "single_step": False, "multi_step": False}, "multi_step", ("multi_step", False)),
-    ],
+@for_each(
+    "right, bias, expected",
+    ({"no_retrieval": True, "single_step": True, "multi_step": True}, "multi_step", ("no_retrieval", True)),
+    ({"no_retrieval": False, "single_step": True, "multi_step": True}, "multi_step", ("single_step", True)),
+    ({"no_retrieval": False, "single_step": False, "multi_step": True}, "single_step", ("multi_step", True)),
+    # A strategy that does more may do worse.
+    ({"no_retrieval": True, "single_step": False, "multi_step": False}, "multi_step", ("no_retrieval", True)),
+    ({"no_retrieval": False, "single_step": False, "multi_step": False}, "single_step", ("single_step", False)),
+    ({"no_retrieval": False, "single_step": False, "multi_step": False}, "multi_step", ("multi_step", False)),
 )
 def test_the_simplest_strategy_that_is_right_gives_the_class_and_else_the_dataset(
     right: dict[QuestionClass, bool], bias: QuestionClass, expected: tuple[str, bool]

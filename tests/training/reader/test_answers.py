@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from prefrag.components.reader.span_features import Spans
 from prefrag.training.reader.answers import Given, ReadExample, choose_threshold, given_and_right, part_of
 from prefrag.training.reader.examples import Example
+from tests.for_each import for_each
 
 
 def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
@@ -16,15 +16,13 @@ def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
     return Given(ReadExample(example, None, spans, None, None, np.zeros(0), (0.0, 0.0)), text, None, probability)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_exact", "is_right"),
-    [
-        ("Ann Low", True, True),
-        ("the poet Ann Low", False, True),
-        ("Ann", False, False),
-        ("Bea", False, False),
-        ("", False, False),
-    ],
+@for_each(
+    "text, is_exact, is_right",
+    ("Ann Low", True, True),
+    ("the poet Ann Low", False, True),
+    ("Ann", False, False),
+    ("Bea", False, False),
+    ("", False, False),
 )
 def test_an_answer_is_right_where_it_holds_a_right_one(text, is_exact, is_right):
     assert (given(text, 1).is_exact, given(text, 1).is_right) == (is_exact, is_right)

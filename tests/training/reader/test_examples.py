@@ -16,6 +16,7 @@ from prefrag.training.reader.examples import (
     sub_questions,
     window,
 )
+from tests.for_each import for_each
 
 CORPUS = {
     "b": ("Tide Tales", "Tide Tales was written by Ann Low in 1931."),
@@ -52,14 +53,12 @@ def test_the_gold_passages_are_always_among_the_mixed_ones():
         assert {"b", "w"} <= set(ids) <= {"b", "w", "x", "y"}
 
 
-@pytest.mark.parametrize(
-    ("ids", "answers", "kind"),
-    [
-        ("bw", ("Tolmouth",), "span"),
-        ("bx", ("Tolmouth",), "none"),
-        ("bw", ("no",), "no"),
-        ("xy", ("no",), "none"),
-    ],
+@for_each(
+    "ids, answers, kind",
+    ("bw", ("Tolmouth",), "span"),
+    ("bx", ("Tolmouth",), "none"),
+    ("bw", ("no",), "no"),
+    ("xy", ("no",), "none"),
 )
 def test_an_answer_counts_where_a_gold_passage_holds_it(ids, answers, kind):
     assert multi_hop_example(question(answers=answers), CORPUS, list(ids)).kind == kind

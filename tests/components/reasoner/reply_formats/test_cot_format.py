@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from prefrag.components.reasoner.reply_formats import FORMATS, Tool
 from prefrag.components.reasoner.reply_formats.cot_format import first_sentence
 from prefrag.components.state.state import Action, Step
+from tests.for_each import for_each
 
 TOOLS = [Tool("Search_Engine", "Finds.")]
 
@@ -39,40 +40,36 @@ class TestTheNextSentence:
 
         assert (step.action, step.query) == (Action.SEARCH, "The Aurora was built by Borealis.")
 
-    @pytest.mark.parametrize(
-        ("text", "sentence"),
-        [
-            ("J. K. Rowling wrote it. She lives.", "J. K. Rowling wrote it."),
-            ("It was sold to Dr. Stern of St. Ives. He kept it.", "It was sold to Dr. Stern of St. Ives."),
-            ("Born in the U.S. Virgin Islands. Died there.", "Born in the U.S. Virgin Islands."),
-            ("It cost 3.5 million. Then more.", "It cost 3.5 million."),
-            ('He said "no." Then he left.', 'He said "no."'),
-            ("Who is the mayor of Corvo? I do not know.", "Who is the mayor of Corvo?"),
-            ("One line\nand another", "One line"),
-            ("一。二。", "一。"),
-            ("No end at all", "No end at all"),
-            ("**Next sentence:** Borealis is in Corvo. It is.", "Borealis is in Corvo."),
-            ("Sure! Here is the next sentence:\n\nBorealis is in Corvo.", "Borealis is in Corvo."),
-            ("The next sentence is:\nBorealis is in Corvo.", "Borealis is in Corvo."),
-            ("Sure, Borealis is in Corvo.", "Sure, Borealis is in Corvo."),
-            ("2. Borealis is in Corvo.", "Borealis is in Corvo."),
-            ("- Borealis is in Corvo.", "Borealis is in Corvo."),
-            ("\n\n  Borealis\tis in Corvo.", "Borealis is in Corvo."),
-        ],
+    @for_each(
+        "text, sentence",
+        ("J. K. Rowling wrote it. She lives.", "J. K. Rowling wrote it."),
+        ("It was sold to Dr. Stern of St. Ives. He kept it.", "It was sold to Dr. Stern of St. Ives."),
+        ("Born in the U.S. Virgin Islands. Died there.", "Born in the U.S. Virgin Islands."),
+        ("It cost 3.5 million. Then more.", "It cost 3.5 million."),
+        ('He said "no." Then he left.', 'He said "no."'),
+        ("Who is the mayor of Corvo? I do not know.", "Who is the mayor of Corvo?"),
+        ("One line\nand another", "One line"),
+        ("一。二。", "一。"),
+        ("No end at all", "No end at all"),
+        ("**Next sentence:** Borealis is in Corvo. It is.", "Borealis is in Corvo."),
+        ("Sure! Here is the next sentence:\n\nBorealis is in Corvo.", "Borealis is in Corvo."),
+        ("The next sentence is:\nBorealis is in Corvo.", "Borealis is in Corvo."),
+        ("Sure, Borealis is in Corvo.", "Sure, Borealis is in Corvo."),
+        ("2. Borealis is in Corvo.", "Borealis is in Corvo."),
+        ("- Borealis is in Corvo.", "Borealis is in Corvo."),
+        ("\n\n  Borealis\tis in Corvo.", "Borealis is in Corvo."),
     )
     def test_ends_where_a_reader_would_end_it(self, text: str, sentence: str):
         assert first_sentence(text) == sentence
         assert read(text).reply == sentence
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text",
-        [
-            "So the answer is: Dora Stern.",
-            "Therefore, the final answer is Dora Stern.",
-            "THE ANSWER IS Dora.",
-            "",
-            " \n ",
-        ],
+        "So the answer is: Dora Stern.",
+        "Therefore, the final answer is Dora Stern.",
+        "THE ANSWER IS Dora.",
+        "",
+        " \n ",
     )
     def test_that_gives_the_answer_or_is_empty_ends_the_chain(self, text: str):
         step = read(text)
@@ -91,14 +88,12 @@ class TestTheNextSentence:
 
 
 class TestTheWholeChain:
-    @pytest.mark.parametrize(
-        ("text", "answer"),
-        [
-            ("Borealis is in Corvo. Its mayor is Dora Stern. So the answer is: Dora Stern.", "Dora Stern"),
-            ("The answer is not clear at first. So the answer is: **Dora Stern**.", "Dora Stern"),
-            ("So the answer is: Dora Stern\n\nI hope this helps.", "Dora Stern"),
-            ("Dora Stern", "Dora Stern"),
-        ],
+    @for_each(
+        "text, answer",
+        ("Borealis is in Corvo. Its mayor is Dora Stern. So the answer is: Dora Stern.", "Dora Stern"),
+        ("The answer is not clear at first. So the answer is: **Dora Stern**.", "Dora Stern"),
+        ("So the answer is: Dora Stern\n\nI hope this helps.", "Dora Stern"),
+        ("Dora Stern", "Dora Stern"),
     )
     def test_gives_what_stands_behind_the_last_answer_is(self, text: str, answer: str):
         step = read(text, must_answer=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prefrag.components.reasoner.reply_formats import JsonFormat, Tool
 from prefrag.components.state.state import Action, Label, Step
 from tests.components.samples import state
+from tests.for_each import for_each
 
 TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
 word = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1, max_size=8)
@@ -104,7 +105,7 @@ class TestAnyReply:
         if step.action is Action.ANSWER:
             assert step.answer
 
-    @pytest.mark.parametrize("text", ["", "I think it is 1974.", "[]", "{}", '{"thought": "hm"}'])
+    @for_each("text", "", "I think it is 1974.", "[]", "{}", '{"thought": "hm"}')
     def test_without_action_and_answer_is_unreadable(self, text: str):
         assert read(text).action is Action.UNREADABLE
 
@@ -124,7 +125,7 @@ class TestSearches:
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    @pytest.mark.parametrize("query", ["", "  ", None, '""'])
+    @for_each("query", "", "  ", None, '""')
     def test_without_a_query_cannot_be_read(self, query: Any):
         assert read({"action": "Search_Engine", "query": query}).action is Action.UNREADABLE
 
@@ -170,9 +171,7 @@ class TestAnswers:
     def test_need_no_word_for_their_action(self):
         assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT
 
-    @pytest.mark.parametrize(
-        ("answer", "words"), [(1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True")]
-    )
+    @for_each("answer, words", (1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True"))
     def test_are_plain_words(self, answer: Any, words: str):
         assert read({"action": "Final_Answer", "answer": answer}).answer == words
 
@@ -205,6 +204,6 @@ class TestForcedAnswers:
     def test_may_be_words_without_an_object(self):
         assert read("It is\n**1974**.\n\nSurely.", must_answer=True).answer == "It is **1974**."
 
-    @pytest.mark.parametrize("text", ["", "  ", "{}", '{"action": "Search_Engine", "query": "x"}'])
+    @for_each("text", "", "  ", "{}", '{"action": "Search_Engine", "query": "x"}')
     def test_without_a_word_are_none(self, text: str):
         assert read(text, must_answer=True).action is not Action.ANSWER

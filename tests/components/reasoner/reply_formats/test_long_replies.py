@@ -15,6 +15,7 @@ from prefrag.components.reasoner.reply_formats import FORMATS, Tool, read_label
 from prefrag.components.reasoner.reply_formats.fields import one_answer, plain_query
 from prefrag.components.state.state import Action
 from tests.components.samples import state
+from tests.for_each import for_each
 from tests.pipelines.replies import ReplyingChatGenerator
 
 TOOLS = [Tool("Search_Engine", "Finds.")]
@@ -64,8 +65,8 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("reply", LONG.values(), ids=LONG.keys())
+@for_each("form", *FORMATS)
+@for_each("reply", *LONG.values())
 def test_a_reply_that_is_too_long_leaves_room_for_the_next_prompt(form: str, reply: str):
     reasoner = Reasoner(ReplyingChatGenerator([{"text": reply}]), reply_format=form)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prefrag.components.reasoner.reply_formats import TagsFormat, Tool, Turn
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import answer_step, search_step, state
+from tests.for_each import for_each
 
 ONE = [Tool("Search_Engine", "Finds.")]
 TWO = [Tool("Search_1", "Finds.", source="local"), Tool("Search_2", "Finds more.", source="web")]
@@ -23,7 +24,7 @@ def read(text: str, must_answer: bool = False, tools: Any = ONE, **tags: str) ->
 
 
 class TestTags:
-    @pytest.mark.parametrize("name", ["<search>", "two words", "", "1st"])
+    @for_each("name", "<search>", "two words", "", "1st")
     def test_that_are_no_names_are_refused(self, name: str):
         with pytest.raises(ValueError, match="is no name of a tag"):
             TagsFormat(search=name)
@@ -55,18 +56,16 @@ class TestAsking:
 
 
 class TestSearches:
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "<think>I look.</think>\n<search>tide tables</search>",
-            "<think>I look.</think>\n<search> tide tables",
-            "I look.</think><search>tide tables</search>",
-            "<think>I look. <search>tide tables</search>",
-            "<THINK>I look.</THINK><Search>tide tables</Search>",
-            "I look. <search>\ntide tables\n</search>\n\n",
-            "<think>I look.</think><search>tide tables</search><information>[1] x</information><answer>1812</answer>",
-            "<think>I look.</think><search>tide tables</search><answer>1812</answer>",
-        ],
+        "<think>I look.</think>\n<search>tide tables</search>",
+        "<think>I look.</think>\n<search> tide tables",
+        "I look.</think><search>tide tables</search>",
+        "<think>I look. <search>tide tables</search>",
+        "<THINK>I look.</THINK><Search>tide tables</Search>",
+        "I look. <search>\ntide tables\n</search>\n\n",
+        "<think>I look.</think><search>tide tables</search><information>[1] x</information><answer>1812</answer>",
+        "<think>I look.</think><search>tide tables</search><answer>1812</answer>",
     )
     def test_are_read_with_and_without_the_tag_that_the_server_stopped_at(self, reply: str):
         step = read(reply)
@@ -112,15 +111,13 @@ class TestSearches:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "<think>I know.</think><answer>1974</answer>",
-            "<think>I know.</think><answer> 1974",
-            "<think>I know.</think><answer>**1974**\n\nAs the passages say.</answer>",
-            r"<think>I know.</think><answer>It was \boxed{1974}.</answer>",
-            r"<think>I know.</think><answer>\boxed{\text{1974}}</answer>",
-        ],
+        "<think>I know.</think><answer>1974</answer>",
+        "<think>I know.</think><answer> 1974",
+        "<think>I know.</think><answer>**1974**\n\nAs the passages say.</answer>",
+        r"<think>I know.</think><answer>It was \boxed{1974}.</answer>",
+        r"<think>I know.</think><answer>\boxed{\text{1974}}</answer>",
     )
     def test_are_read_in_plain_words_and_have_no_label(self, reply: str):
         step = read(reply)
@@ -130,29 +127,27 @@ class TestAnswers:
     def test_behind_an_invented_observation_are_none(self):
         assert read("<think>a</think><information>x</information><answer>1812</answer>").action is Action.UNREADABLE
 
-    @pytest.mark.parametrize("reply", ["", "I have no idea.", "<think>hm", "<answer></answer>", "</search>"])
+    @for_each("reply", "", "I have no idea.", "<think>hm", "<answer></answer>", "</search>")
     def test_that_are_not_there_are_unreadable(self, reply: str):
         assert read(reply).action is Action.UNREADABLE
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "1974",
-            "1974</answer>",
-            "<answer>1974</answer>",
-            "<think>a</think>\n<answer>1974",
-            "<think>a</think>1974",
-            "a</think>1974",
-            "1974<search>x</search>",
-            "<search>x</search><answer>1974</answer>",
-        ],
+        "1974",
+        "1974</answer>",
+        "<answer>1974</answer>",
+        "<think>a</think>\n<answer>1974",
+        "<think>a</think>1974",
+        "a</think>1974",
+        "1974<search>x</search>",
+        "<search>x</search><answer>1974</answer>",
     )
     def test_that_are_forced_may_start_at_once(self, reply: str):
         step = read(reply, must_answer=True)
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @pytest.mark.parametrize("reply", ["", "<think>a</think>", "<search>x</search>", "<think>a"])
+    @for_each("reply", "", "<think>a</think>", "<search>x</search>", "<think>a")
     def test_that_are_forced_and_have_no_word_are_unreadable(self, reply: str):
         assert read(reply, must_answer=True).action is Action.UNREADABLE
 
@@ -223,6 +218,6 @@ class TestTranscript:
         assert self.turn() == "The prompt."
         assert self.turn(continue_turn=False) == "The prompt."
 
-    @pytest.mark.parametrize(("think", "kept"), [("think", True), ("Thinking", True), ("reason", False)])
+    @for_each("think, kept", ("think", True), ("Thinking", True), ("reason", False))
     def test_thinking_blocks_belong_to_it_only_under_their_usual_name(self, think: str, kept: bool):
         assert TagsFormat(think=think).keeps_thinking is kept

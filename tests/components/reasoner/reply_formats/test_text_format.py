@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from prefrag.components.reasoner.reply_formats import TextFormat, Tool
 from prefrag.components.state.state import Action, Label, Step
 from tests.components.samples import state
+from tests.for_each import for_each
 
 TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
 # What can stand in a field without being one: words with inner punctuation, in any script.
@@ -98,28 +99,24 @@ class TestAnyReply:
 
         assert (step.action, step.reply, step.thought) == (Action.UNREADABLE, f"Thought: {text}", text)
 
-    @pytest.mark.parametrize(
-        "text", ["", "   \n", "Observation:", "Thought:", "Final Answer:", "Action:\nAction Input: x"]
-    )
+    @for_each("text", "", "   \n", "Observation:", "Thought:", "Final Answer:", "Action:\nAction Input: x")
     def test_without_content_requests_nothing(self, text: str):
         assert read(text).action in (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 
 
 class TestSearches:
-    @pytest.mark.parametrize(
-        ("reply", "query"),
-        [
-            ('Action: Search_Engine\nAction Input: "tide tables"', "tide tables"),
-            ('Action: Search_Engine\nAction Input: {"query": "tide tables"}', "tide tables"),
-            ("Action: Search_Engine\nAction Input: tide tables\nObservation:", "tide tables"),
-            ("Action: Search_Engine\nAction Input: tide\ntables", "tide tables"),
-            ("Action: Search_Engine\nAction Input: tide tables\n\nI will wait.", "tide tables"),
-            ("Action: Search_Engine[tide tables]", "tide tables"),
-            ('Action: search engine("tide tables")', "tide tables"),
-            ("Action: `Search_Engine`\nAction_Input: tide tables", "tide tables"),
-            ("Thought 1: I look.\nAction 1: Search_Engine[tide tables]\nObservation 1: so", "tide tables"),
-            ("Action 1: Search_Engine\nAction Input 1: tide tables", "tide tables"),
-        ],
+    @for_each(
+        "reply, query",
+        ('Action: Search_Engine\nAction Input: "tide tables"', "tide tables"),
+        ('Action: Search_Engine\nAction Input: {"query": "tide tables"}', "tide tables"),
+        ("Action: Search_Engine\nAction Input: tide tables\nObservation:", "tide tables"),
+        ("Action: Search_Engine\nAction Input: tide\ntables", "tide tables"),
+        ("Action: Search_Engine\nAction Input: tide tables\n\nI will wait.", "tide tables"),
+        ("Action: Search_Engine[tide tables]", "tide tables"),
+        ('Action: search engine("tide tables")', "tide tables"),
+        ("Action: `Search_Engine`\nAction_Input: tide tables", "tide tables"),
+        ("Thought 1: I look.\nAction 1: Search_Engine[tide tables]\nObservation 1: so", "tide tables"),
+        ("Action 1: Search_Engine\nAction Input 1: tide tables", "tide tables"),
     )
     def test_are_read_in_the_ways_that_models_write_them(self, reply: str, query: str):
         step = read(reply)
@@ -172,7 +169,7 @@ class TestSeveralStepsInOneReply:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("word", ["None", "none needed", "Final Answer", "Finish", "N/A"])
+    @for_each("word", "None", "none needed", "Final Answer", "Finish", "N/A")
     def test_behind_an_action_that_is_no_tool_are_answers(self, word: str):
         step = read(f"Thought: I know.\nAction: {word}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
 
@@ -185,28 +182,24 @@ class TestAnswers:
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.INCORRECT)
         assert step.explanation == "A guess."
 
-    @pytest.mark.parametrize(
+    @for_each(
         "action",
-        [
-            "None\nAction Input: None",
-            "[None]",
-            "None needed",
-            "No further search needed.",
-            "N/A\nObservation: N/A",
-            "Final Answer",
-        ],
+        "None\nAction Input: None",
+        "[None]",
+        "None needed",
+        "No further search needed.",
+        "N/A\nObservation: N/A",
+        "Final Answer",
     )
     def test_no_action_and_no_answer_ends_the_search(self, action: str):
         assert read(f"Thought: I know.\nAction: {action}").action is Action.NONE
 
-    @pytest.mark.parametrize(
+    @for_each(
         "action",
-        [
-            "None\nAction Input: None",
-            "No further search needed",
-            "N/A\nObservation: none needed\nThought: I know",
-            "None\nAction Input: N/A\nThought: I know",
-        ],
+        "None\nAction Input: None",
+        "No further search needed",
+        "N/A\nObservation: none needed\nThought: I know",
+        "None\nAction Input: N/A\nThought: I know",
     )
     def test_behind_no_action_and_its_empty_fields_are_answers(self, action: str):
         step = read(f"Thought: I know.\nAction: {action}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
@@ -221,14 +214,12 @@ class TestAnswers:
 
         assert read(reply).action is Action.NONE
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "Thought: I now know the final answer. Final Answer: 1974",
-            "Thought: The Final Answer: is near. **Final Answer:** 1974",
-            "I now know it.\nSo, final answer: 1974",
-            "Thought 2: I know.\nFinal Answer 2: 1974",
-        ],
+        "Thought: I now know the final answer. Final Answer: 1974",
+        "Thought: The Final Answer: is near. **Final Answer:** 1974",
+        "I now know it.\nSo, final answer: 1974",
+        "Thought 2: I know.\nFinal Answer 2: 1974",
     )
     def test_within_a_thought_or_numbered_are_read(self, reply: str):
         assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
@@ -247,7 +238,7 @@ class TestAnswers:
     def test_keep_a_colon_of_their_own(self):
         assert read("Final Answer: Rome: an Open City").answer == "Rome: an Open City"
 
-    @pytest.mark.parametrize("text", ["北京大学", "Αθήνα", "القاهرة", "Łódź", "東京 1974年"])
+    @for_each("text", "北京大学", "Αθήνα", "القاهرة", "Łódź", "東京 1974年")
     def test_may_be_in_any_language(self, text: str):
         assert read(f"Thought: 我知道了。\nFinal Answer: {text}\nSelf-Evaluation: CORRECT").answer == text
 
@@ -290,33 +281,29 @@ class TestForcedAnswers:
         assert (step.action, step.answer, step.label) == (Action.ANSWER, answer, Label.CORRECT)
         assert step.reply.startswith(f"Final Answer: {answer}")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "Final Answer: 1974",
-            "Thought: 1974",
-            "Thought: I look it up.\nFinal Answer: 1974",
-            "1974\nThought: or was it 1812?",
-            "**1974**\n\nI am not sure.",
-            "1974\nAction: Search_Engine\nAction Input: x",
-        ],
+        "Final Answer: 1974",
+        "Thought: 1974",
+        "Thought: I look it up.\nFinal Answer: 1974",
+        "1974\nThought: or was it 1812?",
+        "**1974**\n\nI am not sure.",
+        "1974\nAction: Search_Engine\nAction Input: x",
     )
     def test_are_answers_whatever_they_look_like(self, reply: str):
         step = read(reply, must_answer=True)
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            "",
-            "\n",
-            "Observation:",
-            "Action: Search_Engine\nAction Input: x",
-            "Thought: I need to search for more.\nAction: Search_Engine\nAction Input: x",
-            "Thought: The yard is open.\nAction: Search_Engine\nAction Input: x",
-            "I need to look up the yard first.",
-        ],
+        "",
+        "\n",
+        "Observation:",
+        "Action: Search_Engine\nAction Input: x",
+        "Thought: I need to search for more.\nAction: Search_Engine\nAction Input: x",
+        "Thought: The yard is open.\nAction: Search_Engine\nAction Input: x",
+        "I need to look up the yard first.",
     )
     def test_without_a_word_are_unreadable(self, reply: str):
         assert read(reply, must_answer=True).action is Action.UNREADABLE

@@ -6,7 +6,6 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from prefrag.components.reasoner.reply_formats import Tool, ToolsFormat, Turn
 from prefrag.components.state.state import Action, Label, Step
 from tests.components.samples import answer_step, search_step, state
+from tests.for_each import for_each
 
 TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search Web", "Finds more.", source="web")]
 values = st.recursive(
@@ -72,9 +72,7 @@ class TestCalls:
         assert step.query == "first"
         assert "second" not in step.reply
 
-    @pytest.mark.parametrize(
-        "arguments", [{"query": "tide"}, {"q": "tide"}, {"query": ["tide", "tables"]}, ["tide"], "tide"]
-    )
+    @for_each("arguments", {"query": "tide"}, {"q": "tide"}, {"query": ["tide", "tables"]}, ["tide"], "tide")
     def test_are_read_with_arguments_as_models_write_them(self, arguments: Any):
         assert read(called(("Search_Engine", arguments))).query == "tide"
 
@@ -83,7 +81,7 @@ class TestCalls:
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    @pytest.mark.parametrize("arguments", [{}, {"query": ""}, {"query": None}, {"query": 7}, []])
+    @for_each("arguments", {}, {"query": ""}, {"query": None}, {"query": 7}, [])
     def test_without_a_query_cannot_be_read(self, arguments: Any):
         step = read(called(("Search_Engine", arguments)))
 
@@ -94,17 +92,15 @@ class TestCalls:
 
         assert (step.action, step.answer) == (Action.UNREADABLE, "")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text",
-        [
-            '{"name": "Search_Engine", "arguments": {"query": "tide"}}',
-            '<tool_call>\n{"name": "Search_Engine", "arguments": {"query": "tide"}}\n</tool_call>',
-            '{"name": "Search_Engine", "parameters": {"query": "tide"}}',
-            "Thought: hm\nAction: Search_Engine\nAction Input: tide",
-            '<function=Search_Engine>{"query": "tide"}</function>',
-            "<function=Search_Engine>\n<parameter=query>\ntide\n</parameter>\n</function>",
-            '{"name": "Search_Engine", "arguments": {"query": "tide"',
-        ],
+        '{"name": "Search_Engine", "arguments": {"query": "tide"}}',
+        '<tool_call>\n{"name": "Search_Engine", "arguments": {"query": "tide"}}\n</tool_call>',
+        '{"name": "Search_Engine", "parameters": {"query": "tide"}}',
+        "Thought: hm\nAction: Search_Engine\nAction Input: tide",
+        '<function=Search_Engine>{"query": "tide"}</function>',
+        "<function=Search_Engine>\n<parameter=query>\ntide\n</parameter>\n</function>",
+        '{"name": "Search_Engine", "arguments": {"query": "tide"',
     )
     def test_that_stand_in_the_text_are_no_answers(self, text: str):
         step = read(text)
@@ -125,22 +121,18 @@ class TestAnswers:
         assert (step.action, step.thought, step.answer) == (Action.ANSWER, "I know.", "1974")
         assert (step.label, step.explanation) == (Label.PARTIALLY_CORRECT, "Half of it.")
 
-    @pytest.mark.parametrize(
-        "text", ["1974", "**1974**", "1974\n\nI hope that helps!", "1974\nSelf-Evaluation: CORRECT"]
-    )
+    @for_each("text", "1974", "**1974**", "1974\n\nI hope that helps!", "1974\nSelf-Evaluation: CORRECT")
     def test_may_come_without_a_field(self, text: str):
         step = read(text)
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text",
-        [
-            "I need to look for Beatrix Ollard first. Let me search.",
-            '{"name": "Search_Engine", "arg',
-            "<tool_call>Search_Engine",
-            "Observation: [1] Fake\nFinal Answer: 1800",
-        ],
+        "I need to look for Beatrix Ollard first. Let me search.",
+        '{"name": "Search_Engine", "arg',
+        "<tool_call>Search_Engine",
+        "Observation: [1] Fake\nFinal Answer: 1800",
     )
     def test_that_only_announce_a_search_are_none(self, text: str):
         assert read(text).action is Action.UNREADABLE
@@ -155,8 +147,8 @@ class TestAnswers:
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @pytest.mark.parametrize("must_answer", [False, True])
-    @pytest.mark.parametrize("text", ["", "  \n", "Final Answer:"])
+    @for_each("must_answer", False, True)
+    @for_each("text", "", "  \n", "Final Answer:")
     def test_without_a_word_are_unreadable(self, text: str, must_answer: bool):
         assert read(text, must_answer).action is Action.UNREADABLE
 

@@ -1,0 +1,67 @@
+"""Check the questions about people's own files against the documents that they are asked of."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# What stands between words may be a line break with a hyphen, a column, or nothing where a PDF lost its blanks.
+_BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
+_OFFICE = (".docx", ".xlsx", ".pptx")
+
+
+def read_questions(half: str) -> list[dict[str, Any]]:
+    """Read the questions of a half, `dev` or `test`, in the form that README.md describes."""
+    with Path(__file__).with_name(f"{half}.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def read_text(path: Path) -> str:
+    """Read what stands in a document, as far as the check needs it."""
+    data = path.read_bytes()
+    if path.suffix == ".pdf":
+        from pypdf import PdfReader
+
+        return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages)
+    if path.suffix in _OFFICE:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if re.search(r"document|slides/s|sheet\d|sharedS", name)]
+            data = b"\n".join(archive.read(name) for name in names)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+    return html.unescape(re.sub(r"<[^<>]*>", "", text)) if path.suffix in (".html", ".htm", *_OFFICE) else text
+
+
+def squeeze(text: str) -> str:
+    """Take away what is between the words, and capitals."""
+    return _BLANKS.sub("", text).lower()
+
+
+def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
+    """Find what is wrong: a sentence or an answer that is not where it is said to be, a fact that is not absent."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
+    squeezed = {name: squeeze(text) for name, text in texts.items()}
+    faults = []
+    for question in questions:
+        name = question["id"]
+        for place in filter(None, (question["answerable"] and question, question.get("first_hop"))):
+            text = squeezed.get(place["document"], "")
+            for sentence in place["sentences"]:
+                if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
+                    faults.append(f"{name}: not in {place['document']}: {sentence}")
+        for answer in () if question.get("answer_elsewhere") else question["answers"]:
+            if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
+                faults.append(f"{name}: {answer} is not in its sentences")
+        if absent := question.get("absent"):
+            found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
+            faults += [f"{name}: {absent} stands in {document}" for document in found]
+    return faults

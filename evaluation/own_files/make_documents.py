@@ -1,0 +1,119 @@
+"""Make the documents that the questions about people's own files are asked of, and check the questions against them.
+
+python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER]
+
+The manuals come out of Debian packages, pinned in packages.json; the files of four invented organisations are written
+from organisations/*.yaml. Manual pages are set with groff, which has to be there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+import typer
+
+from prefrag.components.errors import BadInput
+from prefrag.evaluation.own_files.checks import find_faults, read_questions
+from prefrag.evaluation.own_files.office_documents import write_organisations
+
+_MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d")
+_SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
+
+
+def read_packages() -> list[dict[str, Any]]:
+    """Read the packages: name, version, SHA-256 of the file, the files to take."""
+    packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name("packages.json").read_text("utf-8"))
+    return packages
+
+
+def find_package(package: dict[str, Any], folder: Path) -> bytes:
+    """Read a .deb file from a folder, into which apt-get fetches it where it is not there."""
+    name, version = package["package"], package["version"]
+    pattern = f"{name}_{version.split(':')[-1]}_*.deb"
+    if not list(folder.glob(pattern)) and shutil.which("apt-get"):
+        command = ["apt-get", "download", f"{name}={version}"]
+        subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
+    if not (found := sorted(folder.glob(pattern))):
+        raise BadInput(f"{name} {version} is not in {folder} and cannot be fetched: put its .deb file there.")
+    data = found[0].read_bytes()
+    if hashlib.sha256(data).hexdigest() != package["sha256"]:
+        raise BadInput(f"{found[0]} is not the file that packages.json names: its SHA-256 differs.")
+    return data
+
+
+def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
+    """Read the files of a package: an ar archive, whose members begin at even places, with a tar archive in it."""
+    start = len(b"!<arch>\n")
+    while start < len(deb):
+        name, size = deb[start : start + 16], int(deb[start + 48 : start + 58])
+        start += 60
+        if name.startswith(b"data.tar"):
+            with tarfile.open(fileobj=io.BytesIO(deb[start : start + size])) as archive:
+                for member in archive:
+                    if member.isfile() and (file := archive.extractfile(member)):
+                        yield member.name.removeprefix("./"), file.read()
+        start += size + size % 2
+
+
+def _set_manual_page(source: bytes) -> bytes:
+    """Set a manual page as plain text, as `man` shows it in 80 columns."""
+    command = ["groff", "-t", "-k", "-Tutf8", "-mandoc", "-P-cbou", "-rHY=0", "-rLL=78n"]
+    return subprocess.run(command, input=source, capture_output=True, check=True, timeout=60).stdout
+
+
+def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
+    """Write the wanted files of a package, unpacked, with a suffix that says what they are; return how many."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = 0
+    for name, data in _read_members(deb):
+        if not data or not any(fnmatch(name, pattern) for pattern in package["take"]):
+            continue
+        if name.endswith(".gz"):
+            name, data = name.removesuffix(".gz"), gzip.decompress(data)
+        if _MANUAL_PAGE.fullmatch(name):
+            # That only names another page.
+            if data.startswith(b".so "):
+                continue
+            data = _set_manual_page(data)
+        name = PurePosixPath(name).name.replace(".rst.txt", ".rst")
+        folder.joinpath(name if name.endswith(_SUFFIXES) else f"{name}.txt").write_bytes(data)
+        written += 1
+    return written
+
+
+def make_documents(
+    folder: Annotated[Path, typer.Argument(help="Where the documents go; it may not be there yet.")],
+    packages: Annotated[Path | None, typer.Option(help="The .deb files; what is missing is fetched into it.")] = None,
+) -> None:
+    """Make the documents, check the questions, and say what there is."""
+    debs = packages or folder.with_name(f"{folder.name}-packages")
+    debs.mkdir(parents=True, exist_ok=True)
+    try:
+        if folder.exists():
+            raise BadInput(f"{folder} is there already: name a folder that is not.")
+        if not shutil.which("groff"):
+            raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
+        for package in read_packages():
+            written = write_package(package, find_package(package, debs), folder / "manuals" / package["package"])
+            print(f"{package['package']} {package['version']}: {written} files")
+    except BadInput as error:
+        raise SystemExit(str(error)) from error
+    print(f"organisations: {write_organisations(folder / 'office')} files")
+    faults = find_faults([*read_questions("dev"), *read_questions("test")], folder)
+    print(*faults, f"{len(faults)} faults in the questions", sep="\n")
+    raise typer.Exit(bool(faults))
+
+
+if __name__ == "__main__":
+    typer.run(make_documents)

@@ -1,0 +1,120 @@
+"""Write the files of the invented organisations: the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
+
+
+def read_organisations() -> list[dict[str, Any]]:
+    """Read the files of all organisations: each with its path and what is in it."""
+    sources = sorted(Path(__file__).parent.glob("organisations/*.yaml"))
+    return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
+
+
+def write_organisations(folder: Path) -> int:
+    """Write the files of all organisations, and return how many there are."""
+    files = read_organisations()
+    for file in files:
+        path = folder / file["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(make_file(file))
+    return len(files)
+
+
+def make_file(file: dict[str, Any]) -> bytes:
+    """Make one file in the format that its name says."""
+    if file["path"].endswith(".docx"):
+        return _at_a_fixed_time(_make_docx(file["blocks"]))
+    if file["path"].endswith(".xlsx"):
+        return _at_a_fixed_time(_make_xlsx(file["sheets"]))
+    if file["path"].endswith(".pptx"):
+        return _at_a_fixed_time(_make_pptx(file["slides"]))
+    if file["path"].endswith(".pdf"):
+        return _make_pdf(file["pages"])
+    encoded: bytes = file["text"].encode(file.get("encoding", "utf-8"))
+    return encoded
+
+
+def _make_docx(blocks: list[Any]) -> bytes:
+    from docx import Document
+
+    document = Document()
+    # Rows that follow each other are one table.
+    for is_table, group in groupby(blocks, lambda block: isinstance(block, list)):
+        rows = list(group)
+        if is_table:
+            table = document.add_table(rows=len(rows), cols=len(rows[0]))
+            for row, values in zip(table.rows, rows, strict=True):
+                for cell, value in zip(row.cells, values, strict=True):
+                    cell.text = value
+        else:
+            for block in rows:
+                document.add_paragraph(block.removeprefix("# "), "Heading 1" if block.startswith("# ") else None)
+    document.save(file := io.BytesIO())
+    return file.getvalue()
+
+
+def _make_xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(file := io.BytesIO())
+    return file.getvalue()
+
+
+def _make_pptx(slides: list[list[str]]) -> bytes:
+    from pptx import Presentation
+
+    show = Presentation()
+    for title, *points in slides:
+        shapes = show.slides.add_slide(show.slide_layouts[1]).shapes
+        shapes.title.text, shapes.placeholders[1].text = title, "\n".join(points)
+    show.save(file := io.BytesIO())
+    return file.getvalue()
+
+
+def _at_a_fixed_time(archive: bytes) -> bytes:
+    """Pack the file of an office suite again, without the time at which it was made."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            data = _STAMP.sub(rb"\g<1>2026-01-01T00:00:00Z", old.read(name))
+            new.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+def _make_pdf(pages: list[str]) -> bytes:
+    """Write a PDF of lines of text, in one of the fonts that every reader has."""
+    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
+    bodies = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    for i, page in enumerate(pages):
+        lines = re.sub(r"([\\()])", r"\\\1", page.strip()).split("\n")
+        stream = "BT /F1 11 Tf 14 TL 72 740 Td " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
+        layout = f"/MediaBox [0 0 595 842] /Contents {5 + 2 * i} 0 R /Resources << /Font << /F1 3 0 R >> >>"
+        bodies.append(f"<< /Type /Page /Parent 2 0 R {layout} >>")
+        bodies.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    data, table = b"%PDF-1.4\n", "0000000000 65535 f \n"
+    for number, body in enumerate(bodies, start=1):
+        table += f"{len(data):010d} 00000 n \n"
+        data += f"{number} 0 obj\n{body}\nendobj\n".encode("cp1252")
+    size = len(bodies) + 1
+    end = f"xref\n0 {size}\n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF\n"
+    return data + end.encode()

@@ -1,0 +1,119 @@
+"""The questions about people's own files: their shape, their split, and that the invented files hold their answers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from prefrag.components.errors import BadInput
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.own_files import checks
+from prefrag.evaluation.own_files.checks import find_faults, read_questions
+from prefrag.evaluation.own_files.make_documents import find_package, read_packages, write_package
+from prefrag.evaluation.own_files.office_documents import make_file, read_organisations, write_organisations
+
+HALVES = {half: read_questions(half) for half in ("dev", "test")}
+QUESTIONS = [question for half in HALVES.values() for question in half]
+
+
+def test_each_question_has_its_fields_and_an_identifier_of_its_own():
+    needed = {"id", "question", "type", "answers", "answerable", "subject"}
+    others = {"first_hop", "history", "yes_no", "answer_elsewhere"}
+
+    assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS) >= 160
+    for question in QUESTIONS:
+        place = {"document", "sentences"} if question["answerable"] else {"absent"}
+        assert needed | place <= set(question) <= needed | place | others
+        assert bool(question["answers"]) == question["answerable"]
+        assert question.get("document", question["subject"]).startswith(question["subject"])
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_evaluate_reads_the_questions(half: str):
+    path = Path(checks.__file__).with_name(f"{half}.jsonl")
+
+    assert len(load_questions(path)) == len(HALVES[half])
+
+
+def test_subjects_take_turns_between_the_halves():
+    packages = sorted(package["package"] for package in read_packages())
+    organisations = sorted({file["path"].split("/")[0] for file in read_organisations()})
+
+    for place, half in enumerate(HALVES):
+        turn = {f"manuals/{name}" for name in packages[place::2]} | {
+            f"office/{name}" for name in organisations[place::2]
+        }
+        assert {question["subject"] for question in HALVES[half]} == turn
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_a_third_has_no_answer_and_yes_no_come_in_thirds(half: str):
+    asked = [question for question in HALVES[half] if "yes_no" not in question and "history" not in question]
+
+    assert sum(not question["answerable"] for question in asked) / len(asked) == pytest.approx(1 / 3, abs=0.02)
+    verdicts = Counter(question["yes_no"] for question in HALVES[half] if "yes_no" in question)
+    assert verdicts == {"yes": 7, "no": 7, "nothing": 7}
+
+
+def test_there_are_chains_follow_ups_and_several_ways_to_type():
+    types = Counter(question["type"] for question in QUESTIONS)
+
+    assert types["two-hop"] == sum("first_hop" in question for question in QUESTIONS) >= 15
+    assert (types["follow-up"], types["independent-second"]) == (12, 4)
+    assert 0.5 < sum(not question["question"].endswith("?") for question in QUESTIONS) / len(QUESTIONS) < 0.8
+
+
+def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
+    pytest.importorskip("pptx", reason="the files of offices come with the extra `files`")
+    written = write_organisations(tmp_path / "office")
+    by_suffix = {Path(file["path"]).suffix: file for file in read_organisations()}
+
+    assert written > 50
+    assert {".docx", ".xlsx", ".pptx", ".pdf", ".csv", ".md", ".txt"} == set(by_suffix)
+    for file in by_suffix.values():
+        assert make_file(file) == (tmp_path / "office" / file["path"]).read_bytes()
+    assert find_faults([q for q in QUESTIONS if q["subject"].startswith("office/")], tmp_path) == []
+
+
+def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("The pier was built in\n1891 by Ada Holm.")
+    question = {"id": "q", "document": "a.txt", "sentences": ["built in 1891"], "answers": ["1891"], "answerable": True}
+    unknown = {"id": "u", "answerable": False, "answers": [], "absent": r"pier.{0,20}\d{4}"}
+
+    assert find_faults([question], tmp_path) == []
+    assert find_faults([{**question, "sentences": ["built in 1892"]}, unknown], tmp_path) == [
+        "q: not in a.txt: built in 1892",
+        "q: 1891 is not in its sentences",
+        r"u: pier.{0,20}\d{4} stands in a.txt",
+    ]
+
+
+def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what_is_in_it(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    files = {"doc/NEWS.gz": gzip.compress(b"Opened in 1891."), "doc/guide.rst.txt": b"Guide", "bin/pier": b"no"}
+    with tarfile.open(fileobj=(packed := io.BytesIO()), mode="w:xz") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    deb = b"!<arch>\n"
+    for name, data in {"debian-binary": b"2.0", "data.tar.xz": packed.getvalue()}.items():
+        deb += f"{name:<48}{len(data):<10}`\n".encode() + data + b"\n" * (len(data) % 2)
+    package = {"package": "pier", "version": "1:2.0-1", "take": ["doc/*"], "sha256": hashlib.sha256(deb).hexdigest()}
+
+    with pytest.raises(BadInput, match=r"pier 1:2.0-1 is not in .* put its .deb file there"):
+        find_package(package, tmp_path)
+    (tmp_path / "pier_2.0-1_all.deb").write_bytes(deb)
+    with pytest.raises(BadInput, match="SHA-256 differs"):
+        find_package({**package, "sha256": "0"}, tmp_path)
+    assert write_package(package, find_package(package, tmp_path), tmp_path / "made") == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {
+        "NEWS.txt": b"Opened in 1891.",
+        "guide.rst": b"Guide",
+    }

@@ -1,0 +1,46 @@
+"""Tests of a table: every row is checked in one item of pytest."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from tests.fakes import CALLS
+
+
+def for_each(names: str, *rows: Any) -> Callable[[Any], Any]:
+    """Check a test on each row, and show every row that is wrong.
+
+    The items of `pytest.mark.parametrize` cost more than most of our rows. This is for what leaves nothing behind: all
+    rows share the fixtures of the test.
+    """
+    columns = names.split(", ")
+    table = [ParameterSet.extract_from(row, force_tuple=len(columns) == 1) for row in rows]
+    assert table, "a table without a row checks nothing"
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        assert not inspect.iscoroutinefunction(test), "nobody would wait for it"
+
+        @functools.wraps(test)
+        def check(*args: Any, **fixtures: Any) -> None:
+            faults: list[BaseException] = []
+            for row in table:
+                CALLS.clear()
+                try:
+                    test(*args, **dict(zip(columns, row.values, strict=True)), **fixtures)
+                except (Exception, pytest.fail.Exception) as error:
+                    error.add_note(f"in the row {row.id or ', '.join(map(repr, row.values))}"[:500])
+                    faults.append(error)
+            if faults:
+                raise BaseExceptionGroup(f"{len(faults)} of {len(table)} rows are wrong", faults)
+
+        kept = [one for one in inspect.signature(test).parameters.values() if one.name not in columns]
+        check.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+        return check
+
+    return decorate
