@@ -394,8 +394,8 @@ class TestLeaving:
         connection.close()
         may_end.set()
 
-        wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
-        assert kept("fresh") == {"tower.md": TOWER}
+        wait_until(lambda: kept("fresh") == {"tower.md": TOWER})
+        assert TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1
 
 
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
