@@ -47,7 +47,7 @@ from prefrag.version import find_version
 Status = Literal["ok", "note", "problem"]
 
 _EXTRAS = {
-    "files": ("pypdf", "trafilatura", "markdown_it", "mdit_plain", "docx", "pptx", "openpyxl", "docutils"),
+    "files": ("pypdfium2", "trafilatura", "markdown_it", "mdit_plain", "docx", "pptx", "openpyxl", "docutils"),
     "mcp": ("mcp",),
     "llama": ("xllamacpp",),
     "dense": ("sentence_transformers", "lancedb", "torch"),

@@ -219,6 +219,9 @@ def _print_report(report: IndexReport, index: str) -> None:
     for skipped, more in _group_by_reason(report.skipped):
         also = f" And so {more:,} more." if more else ""
         terminal.print(f"Skipped {skipped}{also}", style="yellow", markup=False)
+    for partly, more in _group_by_reason(report.read_in_part):
+        also = f" And so {more:,} more." if more else ""
+        terminal.print(f"Read in part {partly}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
     typer.echo(

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import html
-import io
 import logging
 import math
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import yaml
 from haystack import Document
-from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
+from haystack.components.converters import HTMLToDocument, MarkdownToDocument, TextFileToDocument
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
 from prefrag.indexing.office_files import read_docx, read_pptx, read_xlsx
 from prefrag.indexing.passage_splitting import split_into_passages
+from prefrag.indexing.pdf_files import read_pdf
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
@@ -67,25 +64,22 @@ MOST_BYTES = {
     CSV: 50_000_000,
     JSON: 20_000_000,
 }
-# A large book takes a minute or two; what takes longer may never end.
-MOST_SECONDS = 300
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 3
+_RECIPE = 4
 _CONVERTERS: dict[str, Callable[[], Any]] = {
     TEXT: TextFileToDocument,
     MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
     # The extraction is tuned for news pages; notes and wikis need it to keep more.
     HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
-    PDF: PyPDFToDocument,
 }
-_OFFICE_READERS = {DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
+_BYTE_READERS = {PDF: read_pdf, DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     RST: read_rst,
     CSV: lambda text, outline: "\n".join(read_csv(text)),
     JSON: lambda text, outline: "\n".join(read_json(text)),
 }
-_PACKAGES = {DOCX: "docx", PPTX: "pptx", XLSX: "openpyxl", RST: "docutils"}
+_PACKAGES = {PDF: "pypdfium2", DOCX: "docx", PPTX: "pptx", XLSX: "openpyxl", RST: "docutils"}
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 # A title stands at the beginning, and a front matter is short.
 _TITLE_CHARACTERS = 50_000
@@ -94,7 +88,6 @@ _MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
 _LOGGERS = (
     "haystack.components.converters",
-    "pypdf",
     "trafilatura",
     "htmldate",
     "justext",
@@ -116,6 +109,7 @@ class FileConverter:
 
     def __init__(self) -> None:
         """Make the converters whose packages are installed."""
+        self.loss = ""  # what of the last file could not be read
         self._converters, self._missing = _make_converters()
 
     def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
@@ -128,22 +122,20 @@ class FileConverter:
         if not data.strip():
             raise CannotRead("it is empty")
         text = ""
-        if form != PDF and form not in _OFFICE_READERS:
+        if form not in _BYTE_READERS:
             declared = _DECLARED_CHARSET.search(data[:2048]) if form == HTML else None
             text = decode_text(data, declared[1].decode() if declared else None)
         outline = Outline()
         with _collect_warnings() as complaints:
             try:
-                with limit_seconds(MOST_SECONDS):
-                    own_title, marked, own_meta = self._convert(form, data, text, outline)
-            except TooLong as error:
-                raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
-            except CannotRead:
+                own_title, marked, own_meta = self._convert(form, data, text, outline)
+            except (CannotRead, MemoryError):
                 raise
             # A damaged file makes the libraries raise almost anything.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
+        self.loss = outline.loss
         if headings and form in (DOCX, RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
@@ -153,7 +145,7 @@ class FileConverter:
             if text
         ]
         if not found:
-            raise CannotRead(_reason(complaints, form))
+            raise CannotRead(_reason(complaints))
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
@@ -184,14 +176,14 @@ class FileConverter:
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
         """Convert one file into its title, its text with the marks of its headings, and its metadata."""
-        if form in _OFFICE_READERS:
-            return *_OFFICE_READERS[form](data, outline), {}
+        if form in _BYTE_READERS:
+            return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
-        title = _pdf_title(data) if form == PDF else _TITLES[form](text) if form in _TITLES else ""
+        title = _TITLES[form](text) if form in _TITLES else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
-        source = ByteStream(data if form == PDF else text.encode(), meta={"encoding": "utf-8"})
+        source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
         return title, converted[0].content or "" if converted else "", converted[0].meta if converted else {}
 
@@ -287,27 +279,6 @@ def _html_title(text: str) -> str:
     return ""
 
 
-def _pdf_title(data: bytes) -> str:
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
-
-    with _collect_warnings():
-        try:
-            reader = PdfReader(io.BytesIO(data))
-            if reader.is_encrypted and not reader.decrypt(""):
-                raise CannotRead("it is encrypted: save a copy without a password")
-            title = _one_line(reader.metadata.title or "") if reader.metadata else ""
-        except CannotRead:
-            raise
-        except DependencyError as error:
-            raise CannotRead(f"it is encrypted: save a copy without encryption ({error})") from error
-        # A damaged file makes pypdf raise almost anything.
-        except Exception as error:
-            raise CannotRead(f"it cannot be read as a PDF ({error}); it may be damaged") from error
-    title = title.removeprefix("Microsoft Word - ")
-    return "" if title.lower() in ("untitled", "title") else title
-
-
 _TITLES: dict[str, Callable[[str], str]] = {MARKDOWN: _markdown_title, HTML: _html_title}
 # What puts a mark in front of each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
@@ -317,11 +288,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:300]
 
 
-def _reason(complaints: list[logging.LogRecord], form: str) -> str:
+def _reason(complaints: list[logging.LogRecord]) -> str:
     for record in complaints:
         if isinstance(error := getattr(record, "error", None), Exception):
             return f"it cannot be converted ({error}); it may be damaged"
-    return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if form == PDF else "")
+    return "there is no text in it"
 
 
 # Names that belong to the converters, to Haystack's documents, or to the metadata written below.
@@ -367,30 +338,3 @@ def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
         for logger, propagate in zip(loggers, propagated, strict=True):
             logger.removeHandler(listener)
             logger.propagate = propagate
-
-
-class TooLong(BaseException):
-    """Work took longer than it may; no ``except Exception`` of a library on the way catches it."""
-
-
-@contextmanager
-def limit_seconds(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after a time.
-
-    Only the main thread of a process can be interrupted, and not on Windows; elsewhere the time is not limited.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise TooLong
-
-    earlier = signal.signal(signal.SIGALRM, interrupt)
-    # Again every second: a library may have caught the first one.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, earlier)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from haystack import Document
 
+from prefrag.indexing.converter_process import converter_process
 from prefrag.indexing.discovery import FoundFile
-from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, FileConverter, fingerprint
-from prefrag.indexing.report import CannotRead, Tally
+from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, fingerprint
+from prefrag.indexing.report import CannotRead, Skipped, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 
 # A lookup loads whole passages into memory, and a book has a thousand.
@@ -21,7 +23,7 @@ _MOST_SECONDS_UNSAVED = 5.0
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
     """Convert the new and changed files, and replace their earlier passages."""
-    converter: FileConverter | None = None
+    converter = converter_process(os.getpid())
     batch = _FileBatch(store, tally)
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
@@ -38,8 +40,9 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -
                 # A crash can leave only some passages of a file where a store has no transactions.
                 passages: list[Document] | None = None
                 if not current or len(current) != max(current.values()):
-                    converter = converter or FileConverter()
                     passages = converter.passages(file.path, data, modified)
+                    if converter.loss:
+                        tally.report.read_in_part.append(Skipped(str(file.path), converter.loss))
             except CannotRead as error:
                 tally.skip(file.path, f"{error}{'; its earlier passages stay' if earlier else ''}")
                 batch.pass_over(file)

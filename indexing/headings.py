@@ -44,6 +44,7 @@ class Outline:
     def __init__(self) -> None:
         """Begin without headings."""
         self._headings: list[tuple[int, str]] = []
+        self.loss = ""  # what of the file could not be read
 
     def mark(self, level: int, words: str) -> str:
         """Add the next heading."""

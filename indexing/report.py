@@ -77,6 +77,7 @@ class IndexReport:
     pruned: list[str] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
     other_kinds: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0

@@ -51,6 +51,7 @@ from prefrag.server.served_pipelines import (
     keep_modules_apart,
     leaves_out,
     prepare_pipeline,
+    prepare_task_model,
 )
 from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
@@ -276,6 +277,8 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
             commit_prepared_pipeline(prepared[name], app=app)
+            if (tasks := prepare_task_model(prepared[name])) is not None and tasks.name not in files:
+                commit_prepared_pipeline(tasks)
     return failed
 
 

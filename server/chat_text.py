@@ -140,6 +140,9 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     says += [text.removesuffix(".") for text in result.get("without_model") or ()]
     if (failed := _failed_sources(result)) and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
+    if held := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
+        what = "a query was held back" if result.get("queries_sent_out") else "the web was left out"
+        says.append(f"{what}: {disarm('; '.join(held))}")
     if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
     return f"{NOTE} {'; '.join(says)}." if says else ""

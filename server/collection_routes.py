@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
@@ -194,7 +195,8 @@ def _describe_collections() -> list[dict[str, Any]]:
 
 
 def _describe_report(report: IndexReport, refused: list[tuple[str, str]]) -> dict[str, Any]:
-    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in report.skipped]
+    partly = [replace(each, reason=f"read in part: {each.reason}") for each in report.read_in_part]
+    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in [*report.skipped, *partly]]
     return {
         "written": report.written,
         "replaced": report.replaced,

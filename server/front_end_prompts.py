@@ -1,4 +1,4 @@
-"""Recognise what a front end wrote in the place of a person: the prompts of its own tasks, and attached files.
+"""What a front end wrote in the place of a person: the prompts of its own tasks, and attached files.
 
 Open WebUI, LibreChat and others have the model of the chat write titles, tags, next questions and search queries, and
 put the texts of attached files around a question. All of it arrives as a message of the user.
@@ -6,48 +6,33 @@ put the texts of attached files around a question. All of it arrives as a messag
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from prefrag.components.web.query_origin import is_question
+
 _TEMPLATE = "### task:"
-_HISTORY, _CONTEXT, _CONTEXT_END = "<chat_history>", "<context>", "</context>"
+_CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The beginning of a prompt, and what else has to stand in it, in small letters.
-_TASKS: tuple[tuple[str, ...], ...] = (
-    # Open WebUI; its templates of today are recognised by their form.
-    ("create a concise, 3-5 word title", _HISTORY),
-    ("here is the query:", "as a title for the previous query"),
-    ("you are tasked with generating web search queries", "only the query"),
-    ("your task is to reflect the speaker's likely facial expression",),
-    ("you have been provided with a set of responses from various models",),
-    ("### task:\nsummarize the conversation history", "### messages being compacted:"),
-    ("available tools:", "choose and return the correct tool(s)"),
-    # LibreChat.
-    ("analyze this conversation and provide:", "concise title"),
-    ("provide a concise, 5-word-or-less title for the conversation",),
-    ("please generate a concise title", "for a conversation that starts with"),
-    ("summarize the conversation by integrating new lines into the current summary",),
-    # LobeChat, in its two languages.
-    ("you are a professional conversation summarizer", "title"),
-    ("你是一名擅长会话的助理", "标题"),
-    # Goose.
-    ("generate a short title", "only the title"),
+# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON stand in a list of objects.
+_SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
+# Where turns begin for certain; under other names they are no question either, but a run answers them.
+_TURN = re.compile(
+    r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
-# What a task that wants JSON gets without a model, by the key that its prompt names.
-_EMPTY = {
-    "title": '{"title": ""}',
-    "tags": '{"tags": []}',
-    "follow_ups": '{"follow_ups": []}',
-    "queries": '{"queries": []}',
-    "tool_calls": '{"tool_calls": []}',
-    "prompt": '{"prompt": ""}',
-    "text": '{"text": ""}',
-}
+# A small extra beside the forms, for tasks that want no JSON.
+_TITLE = re.compile(
+    r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
+)
+# What the first speaker says, whatever he is called.
+_SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
 # Names and numbers of attached files, for tools that read them, before the question.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
 # What Open WebUI writes into the system message about its tools.
 _TOOLS = ("available_skills", "available_tools", "attached_knowledge")
+_LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
@@ -63,24 +48,53 @@ class Attachment(NamedTuple):
     content: str
 
 
-def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> str | None:
-    """Recognise a task that a front end has for the model, which is no question to the documents."""
-    asked = next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), "")
-    named = isinstance(metadata, Mapping) and bool(metadata.get("task"))
-    prompts = [asked, *(str(one["content"]) for one in messages if one.get("role") == "system")]
-    prompt = next((prompt for prompt in prompts if _is_task(prompt.strip().casefold())), asked if named else None)
-    if prompt is None:
-        return None
-    instructions = prompt.partition(_HISTORY)[0]
-    return next((reply for key, reply in _EMPTY.items() if f'"{key}"' in instructions), "")
+def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
+    """Recognise what is certainly a task that a front end has for the model, and no question to the documents.
 
-
-def _is_task(prompt: str) -> bool:
-    if any(prompt.startswith(beginning) and all(part in prompt for part in parts) for beginning, *parts in _TASKS):
+    It holds another conversation, and wants JSON or a title of it, or the system prompt alone says what it wants.
+    """
+    if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
-    # The chat and the files may hold anything, so the tag that comes first decides.
-    history, context = prompt.find(_HISTORY), prompt.find(f"\n{_CONTEXT}")
-    return prompt.startswith(_TEMPLATE) and history >= 0 and not 0 <= context < history
+    asked = _last_asked(messages)
+    turns = list(_TURN.finditer(asked))
+    if len(turns) < 2:
+        return False
+    before, last = asked[: turns[0].start()], asked.rstrip().rpartition("\n")[2]
+    wants_title = _TITLE.search(before) or (_TITLE.search(last) and turns[-1].end() < len(asked) - len(last))
+    return bool(_SHAPE.search(asked) or wants_title or (not before.strip() and _has_system(messages)))
+
+
+def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Write what a task gets where no model does it: a title of the first words, or an empty list.
+
+    :param messages: The messages, each with its text as its content.
+    :param name: The model that answers questions.
+    """
+    asked = _last_asked(messages)
+    if shape := _SHAPE.search(asked):
+        title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
+        return json.dumps({shape["key"]: [] if shape["list"] else title}, ensure_ascii=False)
+    if is_question(asked, _has_system(messages)):
+        return f"This model only writes titles and the like for front ends: ask {name}, which searches your documents."
+    return _first_words(asked)
+
+
+def _has_system(messages: Sequence[Mapping[str, Any]]) -> bool:
+    return any(one.get("role") in ("system", "developer") and one.get("content") for one in messages)
+
+
+def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
+    return take_apart(next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), ""))[0]
+
+
+def _first_words(asked: str) -> str:
+    """Find the first words of the first person in a conversation that a prompt brings along."""
+    turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
+    try:
+        spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
+    except (ValueError, RecursionError):
+        spoken = said[1] if (said := _SAID.search(turns)) else max(turns.splitlines(), key=len, default="")
+    return " ".join(spoken.split()[:6])[:60]
 
 
 def take_apart(text: str) -> tuple[str, list[Attachment]]:
@@ -88,6 +102,9 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
+        return text, []
+    if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
+        # The files of a conversation that a task brings along.
         return text, []
     context = text[start + len(_CONTEXT) + 1 : end]
     before, after = text[:start], text[end + len(_CONTEXT_END) :]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import re
 import signal
 import subprocess
 import sys
@@ -19,12 +18,13 @@ from typing import Any
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
 from prefrag.components.errors import PrefragError, error_kind
+from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.journal import change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server.collections import served_collection
 
-# A file has five minutes, and an upload may hold several that are large.
+# A file has five minutes of processor time, and an upload may hold several that are large.
 INDEX_SECONDS = 900.0
 # A process that waits has all its imports, which take seconds, and their memory.
 IDLE_SECONDS = 300.0
@@ -66,7 +66,8 @@ class IndexingProcess:
             self._keep(process)
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
-        return IndexReport(**{**reply, "skipped": [Skipped(**each) for each in reply["skipped"]]})
+        lists = {name: [Skipped(**each) for each in reply[name]] for name in ("skipped", "read_in_part")}
+        return IndexReport(**{**reply, **lists})
 
     def stop(self) -> None:
         """Stop what still runs, and whatever is begun later."""
@@ -106,7 +107,7 @@ class IndexingProcess:
         process = subprocess.Popen(
             # Not the folder that the server was started in, which may hold modules of anybody.
             [sys.executable, "-P", "-m", __name__],
-            env={**_without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -178,10 +179,6 @@ def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     # The server is gone: nothing may be written after its next one has begun to tidy up. The lock of the collection is
     # held until this process is gone, too.
     os._exit(0)
-
-
-def _without_secrets() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 
 def _spare_the_server() -> None:

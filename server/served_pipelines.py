@@ -23,7 +23,7 @@ from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
 from prefrag.server.keys import current_access
-from prefrag.server.wrapper import ServedPipeline
+from prefrag.server.wrapper import ServedPipeline, TaskModel
 
 _STORE = "TantivyDocumentStore"
 ALL = "all"
@@ -74,6 +74,15 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
         return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
     module = ModuleType(name)
     setattr(module, "PipelineWrapper", type("PipelineWrapper", (ServedPipeline,), {"name": str(path)}))  # noqa: B010
+    return PreparedPipeline(name=name, wrapper=create_pipeline_wrapper_instance(module))
+
+
+def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
+    """Prepare the model that is served beside a pipeline as ``NAME-tasks``."""
+    if not isinstance(served := prepared.wrapper, ServedPipeline):
+        return None
+    module = ModuleType(name := f"{prepared.name}-tasks")
+    setattr(module, "PipelineWrapper", lambda: TaskModel(served))  # noqa: B010
     return PreparedPipeline(name=name, wrapper=create_pipeline_wrapper_instance(module))
 
 

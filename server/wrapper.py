@@ -12,6 +12,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from inspect import Parameter, Signature, getdoc, signature
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from fastapi import HTTPException
@@ -39,7 +40,7 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 from prefrag.server.chat_text import TextChat, write_content
 from prefrag.server.collection_pipelines import CollectionPipelines
 from prefrag.server.conversation import read_text, split_conversation
-from prefrag.server.front_end_prompts import Attachment, find_task
+from prefrag.server.front_end_prompts import Attachment, answer_without_model, find_task
 from prefrag.server.open_webui import EventChat, shows_events
 from prefrag.server.public_result import Installation
 
@@ -149,12 +150,11 @@ class ServedPipeline(BasePipelineWrapper):
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Answer the last message of a conversation."""
+        messages = [{**each, "content": read_text(each)} for each in messages]
         with self.refuse_errors():
             include_usage = _includes_usage(body)
-            task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
-            if task is not None:
-                seconds = limit_deadline(_read_chat_options(body).get("deadline"))
-                return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
+            if find_task(messages, body.get("metadata")):
+                return await self.complete_task(model, messages, body)
             question, history, attached, instructions = split_conversation(messages)
             options = {"history": history, "instructions": instructions or None, **_read_chat_options(body)}
             options["deadline"] = limit_deadline(options.get("deadline"))
@@ -226,19 +226,29 @@ class ServedPipeline(BasePipelineWrapper):
 
         return stream()
 
-    async def _do_task(
-        self, messages: Sequence[Mapping[str, Any]], empty: str, seconds: float
-    ) -> tuple[str, dict[str, Any]]:
+    async def complete_task(
+        self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Have the pipeline's model alone do what a front end wants; no source sees anything of it."""
-        generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
+        with self.refuse_errors():
+            include_usage, options = _includes_usage(body), _read_chat_options(body)
+            seconds = limit_deadline(options.get("deadline"))
+            pipeline = await self._collections.find(options.get("index"))
+            reply, result = await self._do_task(pipeline, messages, seconds)
+        return self._complete(model, body, include_usage, reply, result)
+
+    async def _do_task(
+        self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
+    ) -> tuple[str, dict[str, Any]]:
+        generator = next((part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)), None)
         if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
-            return empty, {"usage": {}}
+            return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
         prompts = [
             (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))
             for each in messages
             if each.get("role") in ("system", "user") and read_text(each)
         ]
-        label_audit(**label_run(self.pipeline))
+        label_audit(**label_run(pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
         try:
             async with asyncio.timeout(seconds):
@@ -272,6 +282,24 @@ class ServedPipeline(BasePipelineWrapper):
         for error in result.get("errors") or ():
             logger.warning("A run met a failure: %s", one_line(without_userinfo(error)))
         return self._installation.publish(result)
+
+
+class TaskModel(BasePipelineWrapper):
+    """The model of a pipeline alone, for the titles, tags and summaries of front ends: it searches nothing."""
+
+    def __init__(self, served: ServedPipeline):
+        super().__init__()
+        self._served = served
+
+    def setup(self) -> None:
+        """Do nothing: the pipeline is loaded."""
+
+    async def run_chat_completion_async(
+        self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Do what the messages ask."""
+        messages = [{**each, "content": read_text(each)} for each in messages]
+        return await self._served.complete_task(model, messages, body)
 
 
 class _Chunks:

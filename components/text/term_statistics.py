@@ -32,7 +32,7 @@ class TermStatistics(Protocol):
 
 
 # Words of questions, of four letters and more, that need not occur in a passage.
-_QUESTION_WORDS = frozenset(
+QUESTION_WORDS = frozenset(
     (
         *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
         *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
@@ -47,7 +47,7 @@ def words(text: str) -> list[str]:
     :returns: Its words of four letters and more, without question words.
     """
     found = re.findall(r"\w+", text.lower())
-    return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
+    return [word for word in found if len(word) > 3 and word not in QUESTION_WORDS]
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:

@@ -13,6 +13,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import Action, RunError, Search, State
 from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
 from prefrag.components.web.domain_filter import DomainFilter
+from prefrag.components.web.query_origin import find_origin
 
 # Whether a person lets a query leave: called with the source and the query. Set where there is a person at a terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
@@ -26,9 +27,9 @@ class WebGate(Block):
     """Decide for each query of an external source whether it is sent, and in what form.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline, and not closed for this request; if it is short; and if the last search of every source that is not
-    external was sound, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers
-    count.
+    pipeline, and not closed for this request; if it is short; if it was made of a person's question, and not of a text
+    that came along with it or was found; and if the last search of every source that is not external was sound, so that
+    no broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -75,7 +76,8 @@ class WebGate(Block):
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
-        :raises HeldBack: When the web is closed, or a person refuses or cannot be asked.
+        :raises HeldBack: When the web is closed, the query is not made of a person's question, or a person refuses or
+            cannot be asked.
         :raises RunError: When the last search of a source that is not external failed; it holds the state.
         """
         if not self.is_open:
@@ -91,6 +93,8 @@ class WebGate(Block):
             raise RunError(
                 message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
             )
+        if state is not None and (reason := find_origin(query, state)):
+            raise HeldBack(reason)
         if web_setting() == "ask":
             ask = ask_person.get()
             if ask is None:

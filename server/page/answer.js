@@ -103,6 +103,8 @@ function notes(result) {
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
   else if (result.uncited) says.push(["warning", "The answer names none of the passages."]);
+  for (const reason of new Set((result.queries_held_back ?? []).map((held) => held.reason)))
+    says.push(["shield", result.queries_sent_out?.length ? "A query was held back: " : "The web was left out: ", `${reason}.`]);
   for (const text of result.without_model ?? []) says.push(["warning", "", text]);
   for (const text of result.errors ?? []) says.push(["warning", "", text]);
   if (!says.length) return null;

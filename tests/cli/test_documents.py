@@ -10,7 +10,7 @@ import pytest
 
 from prefrag.cli import documents
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing import embedding, file_conversion
+from prefrag.indexing import embedding, file_conversion, files
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
@@ -72,10 +72,8 @@ class TestIndex:
         assert "note5" not in result.stdout
 
     def test_names_many_files_of_one_reason_once_and_ends_with_4(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-        def absent() -> None:
-            raise ImportError("pypdf")
-
-        monkeypatch.setitem(file_conversion._CONVERTERS, file_conversion.PDF, absent)
+        monkeypatch.setitem(file_conversion._PACKAGES, file_conversion.PDF, "a_package_that_nobody_has")
+        monkeypatch.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
         for number in range(9):
             corpus.with_name(f"paper{number}.pdf").write_bytes(b"%PDF-1.4")
 

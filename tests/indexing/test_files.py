@@ -31,7 +31,7 @@ class TestFiles:
         index([path])
         before = stored()
         os.utime(path, (1, 1))
-        monkeypatch.setattr(files.FileConverter, "passages", None)
+        monkeypatch.setattr(files, "converter_process", lambda pid: None)
 
         report = index([path])
 
@@ -136,6 +136,7 @@ def test_an_index_from_before_headings_is_searched_as_it_is_and_refreshed_by_ind
     with monkeypatch.context() as before:
         before.setattr(file_conversion, "_RECIPE", 2)
         before.setattr(file_conversion, "section_paths", lambda parts, headings: [None] * len(parts))
+        before.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
         index([path])
     assert [passage.meta.get("heading") for passage in stored().values()] == [None]
 

@@ -10,9 +10,10 @@ def _task(work: str, example: str) -> str:
     return f"### Task:\n{work}\n### Guidelines:\n- Be brief.\n### Output:\nJSON format: {example}\n### Chat History:\n{CHAT}"
 
 
-# Each prompt of a task, and the empty reply that its front end can read.
+TITLE = '{"title": "What do we plan?"}'
+# Each prompt of what is certainly a task, and the reply without a model that its front end can read.
 TASKS = {
-    "title": (_task("Generate a concise title summarizing the chat history.", '{ "title": "here" }'), '{"title": ""}'),
+    "title": (_task("Generate a concise title summarizing the chat history.", '{ "title": "here" }'), TITLE),
     "tags": (_task("Generate 1-3 broad tags of the chat.", '{ "tags": ["tag1", "tag2"] }'), '{"tags": []}'),
     "follow-ups": (_task("Suggest 3-5 follow-up questions.", '{ "follow_ups": ["One?"] }'), '{"follow_ups": []}'),
     "queries": (_task("Analyze the chat history for search queries.", '{ "queries": ["a"] }'), '{"queries": []}'),
@@ -22,29 +23,15 @@ TASKS = {
         "<type>search query</type>\n<text>Who built</text>\n#### Output:\n",
         '{"text": ""}',
     ),
-    "emoji": (
-        "Your task is to reflect the speaker's likely facial expression through a fitting emoji.\n\nMessage: ```Hm```",
-        "",
-    ),
-    "older title": (
-        f"Here is the query:\n{SECRET}\n\nCreate a concise, 3-5 word phrase with an emoji as a title for the previous "
-        "query. RESPOND ONLY WITH THE TITLE TEXT.",
-        "",
-    ),
-    "compaction of a long chat": (
-        "### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n"
-        f"### Messages Being Compacted:\nUSER: Plans?\nASSISTANT: {SECRET}\n\n### Recent Messages Kept In Context:\n",
-        "",
-    ),
     "LibreChat's title": (
         "Provide a concise, 5-word-or-less title for the conversation, using its same language. Only return the title "
         f"itself.\n\nConversation:\nUser: Plans?\nAI: {SECRET}",
-        "",
+        "Plans?",
     ),
     "LibreChat's structured title": (
         "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the "
         f"detected language\n\nUser: Plans?\nAI: {SECRET}",
-        "",
+        "Plans?",
     ),
 }
 # Open WebUI names attached files in the question, too, for tools that read them.

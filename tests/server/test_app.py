@@ -254,4 +254,9 @@ class TestServed:
         client = serve()
 
         assert client.get("/ready").status_code == 200
-        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {"prefrag", "react"}
+        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {
+            "prefrag",
+            "prefrag-tasks",
+            "react",
+            "react-tasks",
+        }

@@ -25,19 +25,17 @@ def user(text: str) -> list[dict[str, str]]:
 
 class TestTasks:
     @pytest.mark.parametrize("task", TASKS)
-    def test_are_recognised_with_an_empty_reply_in_their_form(self, task: str):
-        prompt, empty = TASKS[task]
-
-        assert find_task(user(prompt)) == empty
+    def test_are_recognised(self, task: str):
+        assert find_task(user(TASKS[task][0]))
 
     def test_may_stand_in_the_system_message(self):
-        summarise = "You are a professional conversation summarizer. Generate a concise title.\n\nRules:\n- Short"
+        system = {"role": "system", "content": "You name conversations."}
 
-        assert find_task([{"role": "system", "content": summarise}, *user("user: Hi\nassistant: Hello")]) == ""
+        assert find_task([system, *user("user: Hi\nassistant: Hello")])
 
     def test_may_be_named_by_the_metadata_of_the_request(self):
-        assert find_task(user('Sum it up as {"title": "so"}'), {"task": "title_generation"}) == '{"title": ""}'
-        assert find_task(user("Who built alpha?"), {"chat_id": "1"}) is None
+        assert find_task(user("Sum it up"), {"task": "title_generation"})
+        assert not find_task(user("Who built alpha?"), {"chat_id": "1"})
 
     @pytest.mark.parametrize(
         "question",
@@ -51,10 +49,10 @@ class TestTasks:
         ],
     )
     def test_a_persons_question_is_none(self, question: str):
-        assert find_task(user(question)) is None
+        assert not find_task(user(question))
 
     def test_an_earlier_turn_decides_nothing(self):
-        assert find_task([*user(TASKS["title"][0]), *user("Who built alpha?")]) is None
+        assert not find_task([*user(TASKS["title"][0]), *user("Who built alpha?")])
 
 
 class TestAttachedFiles:

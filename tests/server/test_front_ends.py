@@ -410,7 +410,7 @@ class TestInstallation:
         assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]
 
     def test_secrets_of_a_chat_are_sent_nowhere(self, served: Served):
-        reply(served("Plans"), ("user", TASKS["older title"][0]))
+        reply(served("Plans"), ("user", "Name this: " + SECRET))
 
         assert SECRET not in str(CALLS.get("web"))
 

@@ -51,7 +51,7 @@ class TestBaseUrl:
         models = client.get(f"{PREFIX}/v1/models").json()
         title = client.post(f"{PREFIX}/v1/chat/completions", json=chat(("user", TASKS["title"][0]))).json()
 
-        assert [model["id"] for model in models["data"]] == ["prefrag"]
+        assert [model["id"] for model in models["data"]] == ["prefrag", "prefrag-tasks"]
         assert title["choices"][0]["message"]["content"] == '{"title": "Plans"}'
 
     def test_an_answer_in_one_piece_has_its_sources_in_words(self, served: Served):

@@ -200,7 +200,7 @@ class TestClient:
             yield client
 
     def test_lists_the_models(self, client: openai.OpenAI):
-        assert [model.id for model in client.models.list()] == ["prefrag"]
+        assert [model.id for model in client.models.list()] == ["prefrag", "prefrag-tasks"]
 
     def test_raises_what_the_service_reports(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists those that") as missing:

@@ -78,6 +78,7 @@ class Index:
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
         self._commit: Commit | None = None
+        self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
         """Read the latest commit from disk, unless it is the one that was read last.
@@ -89,6 +90,7 @@ class Index:
         # which polls twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
+        self._check_sizes()
         if latest is None or latest.version != current:
             with self._reload_lock:
                 try:
@@ -97,6 +99,7 @@ class Index:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
+                self._sizes = self._read_sizes()
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
@@ -271,6 +274,27 @@ class Index:
         # The writer ends in its own thread, and what it reports does not always tell why.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
+
+    def _read_sizes(self) -> dict[str, int]:
+        # Of the files that tantivy maps into memory, which it names by the 32 digits of their segment.
+        with os.scandir(self.path) as files:
+            return {file.path: file.stat().st_size for file in files if len(file.name.partition(".")[0]) == 32}
+
+    def _check_sizes(self) -> None:
+        """Refuse files that have become shorter: whoever reads a mapped file past its end is killed (SIGBUS).
+
+        Tantivy never changes a file, so only somebody else can have done it. One file takes about a microsecond.
+        """
+        for path, size in self._sizes.items():
+            try:
+                held = os.stat(path).st_size
+            except FileNotFoundError:
+                continue
+            if held < size:
+                raise DocumentStoreError(
+                    f"The index {self.path} is damaged ({os.path.basename(path)} has become shorter): restore its "
+                    "files, or delete the folder and index the documents again."
+                )
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
         # tantivy reports the number of deleted documents only in this file.

@@ -1,0 +1,178 @@
+"""Convert files in a process of its own, which has limits and may die of a file.
+
+Libraries that read strangers' files are native code that no exception and no signal stops. What such a file costs is
+bounded from outside: memory and processor time by the system, elsewhere by a watch.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.errors import PrefragError
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.report import CannotRead
+
+# A large book takes a minute or two of processor time; what takes longer may never end.
+MOST_SECONDS = 300.0
+MOST_MEMORY = 2_000_000_000
+# A loaded machine may give it a small share of its time.
+_MOST_WAIT = 3_600.0
+_LOOK_SECONDS = 0.25
+_READY = b"ready\n"
+# macOS takes the limit of memory and does not keep it.
+_IS_WATCHED = sys.platform != "linux"
+_OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
+
+
+class ConverterProcess:
+    """Converts as :class:`FileConverter` does, in a process that is started anew after a file of which it died."""
+
+    def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
+        """Set the limits; the process begins with the first file.
+
+        :param seconds: The processor time of one file.
+        :param memory: The bytes that the process may use.
+        """
+        self.loss = ""  # what of the last file could not be read
+        self._seconds, self._memory = seconds, memory
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
+        self._one_file = threading.Lock()
+
+    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
+        """Convert one file.
+
+        :param path: Its path.
+        :param data: Its bytes.
+        :param modified: When it was changed last, in seconds since 1970.
+        :returns: Its passages.
+        :raises CannotRead: When it cannot be converted, or not within the limits.
+        :raises PrefragError: When the process does not start.
+        """
+        with self._one_file:
+            self._start()
+            reply = self._ask({"path": str(path), "modified": modified, "bytes": len(data)}, data)
+        if "refused" in reply:
+            raise CannotRead(reply["refused"])
+        self.loss = reply["loss"]
+        return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
+
+    def close(self) -> None:
+        """End the process; the next file starts another."""
+        process, self._process, self._is_ready = self._process, None, False
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def _start(self) -> None:
+        if self._process is None:
+            # Not from the folder that somebody stands in, which may hold modules of anybody.
+            work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
+            command = [sys.executable, "-P", "-c", work]
+            environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+        process, has_replied = self._process, threading.Event()
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        threading.Thread(target=self._watch, args=(process, has_replied), daemon=True).start()
+        reply = b""
+        try:
+            if not self._is_ready and process.stdout.readline() != _READY:
+                raise PrefragError("The process that converts files does not start; it has said why.")
+            self._is_ready = True
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(request).encode() + b"\n" + data)
+                process.stdin.flush()
+            reply = process.stdout.readline()
+        finally:
+            has_replied.set()
+            if not reply.endswith(b"\n"):
+                self.close()
+        if reply.endswith(b"\n"):
+            return json.loads(reply)
+        if process.returncode in _OUT_OF_TIME:
+            return {"refused": f"its conversion takes more than {self._seconds:g} s: split it"}
+        memory = f"{self._memory / 10**9:.2g} GB"
+        return {"refused": f"its conversion broke off (it may need more than {memory}, or be damaged): split it"}
+
+    def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
+        """End a process that replies too late or, where the system sets no limits, has grown too large."""
+        end = time.monotonic() + _MOST_WAIT
+        while not has_replied.wait(_LOOK_SECONDS):
+            if time.monotonic() > end or (_IS_WATCHED and self._is_too_much(process.pid)):
+                process.kill()
+                return
+
+    def _is_too_much(self, pid: int) -> bool:
+        with suppress(ImportError, OSError):
+            import psutil
+
+            with suppress(psutil.Error):
+                return psutil.Process(pid).memory_info().rss > self._memory
+        return False
+
+
+@cache
+def converter_process(pid: int) -> ConverterProcess:
+    """Return the converter of this process.
+
+    :param pid: The id of this process: one that was forked needs its own.
+    :returns: The converter, which ends with this process.
+    """
+    converter = ConverterProcess()
+    atexit.register(converter.close)
+    return converter
+
+
+def without_secrets() -> dict[str, str]:
+    """Return the environment without what looks like a secret, for a process that reads files of strangers."""
+    return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
+
+
+def main(seconds: float, memory: int) -> None:
+    """Convert the files that come by the standard input until it ends."""
+    # What a library prints is no reply.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit("RLIMIT_AS", memory)
+    converter = FileConverter()
+    replies.write(_READY)
+    replies.flush()
+    while header := sys.stdin.buffer.readline():
+        request = json.loads(header)
+        data = sys.stdin.buffer.read(request["bytes"])
+        _limit("RLIMIT_CPU", math.ceil(time.process_time() + seconds))
+        try:
+            passages = converter.passages(Path(request["path"]), data, request["modified"])
+            reply = {"passages": [(one.id, one.content, one.meta) for one in passages], "loss": converter.loss}
+        except CannotRead as error:
+            reply = {"refused": str(error)}
+        replies.write(json.dumps(reply).encode() + b"\n")
+        replies.flush()
+
+
+def _limit(name: str, most: int) -> None:
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        number = getattr(resource, name)
+        resource.setrlimit(number, (most, resource.getrlimit(number)[1]))

@@ -1,0 +1,103 @@
+"""Read PDF files with PDFium: the text of each page, and the bookmarks as headings."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.report import CannotRead
+
+_MOST_TEXT = 100_000_000
+_MOST_LEVELS = 9
+# What PDFium writes in the place of the hyphen and the line end that parted a word.
+_PARTED = re.compile("[\ufffe\x02]\\s*")
+# Letters of a font that does not say which they are.
+_UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
+_MOST_UNKNOWN = 0.2
+_PAGES_NAMED = 5
+_NO_TITLES = ("untitled", "title")
+# Makes text of pictures; with `--force-ocr` also of what has letters already.
+_OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
+
+
+def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
+    """Read a PDF; within the limits of a process, since nothing bounds the work of PDFium.
+
+    :param data: The file.
+    :param outline: Where its bookmarks are added, and what is lost.
+    :returns: Its title, and its text with a form feed between two pages.
+    :raises CannotRead: When it is encrypted or damaged, holds too much text, or none that can be read.
+    """
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise CannotRead("it is encrypted: save a copy without a password") from error
+        raise CannotRead(f"it cannot be read as a PDF ({error}); it may be damaged") from error
+    try:
+        marks = _bookmarks(document)
+        pages, scans, room = [], [], _MOST_TEXT
+        for number in range(len(document)):
+            text, is_scan = _read_page(document, number)
+            pages.append(text)
+            scans += [str(number + 1)] * is_scan
+            if (room := room - len(text)) < 0:
+                raise CannotRead("it holds more text than is read: split it")
+        title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
+    finally:
+        document.close()
+    _check_loss("".join(pages), scans, outline)
+    marked = [_mark(text, marks.get(number, []), outline) for number, text in enumerate(pages)]
+    return "" if title.lower() in _NO_TITLES else title, "\f".join(marked)
+
+
+def _read_page(document: Any, number: int) -> tuple[str, bool]:
+    """Read the text of a page, and find whether it shows pictures alone."""
+    from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
+
+    page = document[number]
+    part = page.get_textpage()
+    try:
+        text = _PARTED.sub("", part.get_text_range().replace("\r\n", "\n")).replace("\f", " ")
+        return text, not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
+    finally:
+        part.close()
+        page.close()
+
+
+def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
+    """List level and words of the bookmarks of each page."""
+    marks: dict[int, list[tuple[int, str]]] = {}
+    for bookmark in document.get_toc(max_depth=_MOST_LEVELS):
+        place = bookmark.get_dest()
+        if place is not None and (page := place.get_index()) is not None:
+            marks.setdefault(page, []).append((bookmark.level + 1, bookmark.get_title()))
+    return marks
+
+
+def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
+    """Put the mark of each bookmark before its words, or where the search for them has come to."""
+    pieces, start = [], 0
+    for level, words in marks:
+        # The paper may break a heading anywhere.
+        found = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE).search(text, start)
+        if words.strip() and found:
+            pieces.append(text[start : found.start()])
+            start = found.start()
+        pieces.append(outline.mark(level, words))
+    return "".join([*pieces, text[start:]])
+
+
+def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
+    """Refuse a text that nobody can read, and name the pages that have none."""
+    if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
+        raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")
+    if scans and not text.strip():
+        raise CannotRead(f"it is a scan, pictures without text: {_OCR.format('')}")
+    if scans:
+        more = f" and {len(scans) - _PAGES_NAMED} more" if len(scans) > _PAGES_NAMED else ""
+        named = f"{', '.join(scans[:_PAGES_NAMED])}{more}"
+        outline.loss = f"pictures without text on page {named}: {_OCR.format('--skip-text ')}"

@@ -1,0 +1,100 @@
+"""Which messages hold more than a person's question, and which queries are made of something else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.web.query_origin import find_origin, is_question
+from tests.components.samples import document, observed_step, search_step, settings, state
+
+PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
+CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
+WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
+MESSAGES = {
+    "Who built alpha?": True,
+    "alpha builder": True,
+    "Name the yard that built alpha.": True,
+    "Hi,\nwho built alpha?\nThanks!": True,
+    "I sail a boat of 1974. Who built it?": True,
+    "Which came first: alpha or the boat that Quill built?": True,
+    "Who said “I shall return”?": True,
+    "What does <chat_history> mean in Open WebUI?": True,
+    "谁建造了阿尔法\uff1f": True,
+    "आल्फा को किसने बनाया?": True,
+    "Human: When?\nAI: In May.": False,
+    "<|im_start|>user When?<|im_end|>": False,
+    "[INST] When? [/INST] In May.": False,
+    '[{"role": "user", "content": "When?"}]': False,
+    "<conversation>When? In May.</conversation>": False,
+    "What is said here?\n```\nIn May.\n```": False,
+    "Rephrase what the yard wrote": False,
+    "Who wrote this?\n\nThe yard was sold in May.": False,
+    "Name it: the yard was sold to the house of Quill": False,
+    "The board met on Monday. The yard was sold in May.": False,
+    "word " * 101 + "?": False,
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_question_is_told_by_its_form(message: str):
+    assert is_question(message) is MESSAGES[message]
+
+
+@pytest.mark.parametrize(("message", "asks"), [("The yard was sold.", False), ("Who built it?", True), ("alpha", True)])
+def test_with_a_system_prompt_what_asks_nothing_may_be_a_text_for_it(message: str, asks: bool):
+    assert is_question(message, instructed=True) is asks
+
+
+@given(
+    WORDS, WORDS, st.sampled_from(["{}: ", "{}\uff1a", "[{}] ", "| {} | ", "{} — ", "<{}> ", ""]), st.text(max_size=300)
+)
+def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], other: list[str], form: str, text: str):
+    first, second = (form.format(words[0]) + " ".join(words) + " a b c?" for words in (one, other))
+
+    assert not is_question(f"{first}\n{second}")
+    # Whatever is sent is read.
+    assert find_origin(text, state(question=text)) or is_question(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "question", "history", "passes"),
+    [
+        ("who paid for the yard", "And who paid?", ("assistant", PASSAGE), True),
+        ("who bought the shipyard of Ostermoor", "And who paid?", ("assistant", PASSAGE), True),
+        ("Ostermoor Quill 41 million", "And who paid?", ("assistant", PASSAGE), False),
+        ("41", "And who paid?", ("assistant", PASSAGE), False),
+        ("Ostermoor Quill 41 million", "Did Quill pay Ostermoor 41 million?", ("assistant", PASSAGE), True),
+        ("Ostermoor Quill 41 million", "And who paid?", ("user", "Did Quill pay Ostermoor 41 million?"), True),
+        ("Ostermoor Quill 41 million", "And who paid?", ("user", f"Shorten this:\n\n{PASSAGE}"), False),
+    ],
+)
+def test_a_query_is_mostly_of_the_persons_own_words(query: str, question: str, history: tuple[str, str], passes: bool):
+    assert bool(find_origin(query, replace(state(question=question), history=(history,)))) is not passes
+
+
+def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
+    instructed = replace(state(question="Who paid?"), settings=settings(instructions=PASSAGE))
+    attached = replace(state(question="Who paid?"), attached=(document("a", PASSAGE),))
+
+    assert "stand in an earlier answer" in find_origin("Ostermoor Quill million", instructed)
+    assert "stand in an earlier answer" in find_origin("Ostermoor Quill million", attached)
+
+
+@pytest.mark.parametrize(
+    ("query", "source", "held"),
+    [
+        ("Ostermoor was sold to the house", "local", True),
+        ("Ostermoor was sold for how much", "local", False),
+        ("Ostermoor was sold to the house", "web", False),
+        (CHINESE[6:13], "local", True),
+        (CHINESE[6:9], "local", False),
+    ],
+)
+def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str, held: bool):
+    read = observed_step(document("a", PASSAGE), document("b", CHINESE), source=source)
+
+    assert bool(find_origin(query, state(read, search_step(query), external=("web",)))) is held

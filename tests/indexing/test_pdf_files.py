@@ -1,0 +1,57 @@
+"""What is read of a PDF, and what is said of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.report import CannotRead
+from tests.indexing.pdfs import make_composite_pdf, make_encrypted_pdf, make_pdf
+
+pytest.importorskip("pypdfium2")
+
+
+def test_words_stand_apart_where_their_font_has_no_blank():
+    words = [f"{word}{number}" for number in range(40) for word in ("harbour", "pilot", "tide")]
+
+    [passage] = FileConverter().passages(Path("/manual.pdf"), make_composite_pdf(words))
+
+    assert (passage.content or "").split() == words
+
+
+def test_bookmarks_are_the_headings_of_what_follows_their_words():
+    pages = ["Of ropes\n" + "A rope is long. " * 40, "Of knots\n" + "A knot is tight. " * 40]
+    file = make_pdf(pages, bookmarks=[("Of ropes", 0), ("OF KNOTS", 1)])
+
+    passages = FileConverter().passages(Path("/manual.pdf"), file)
+
+    assert list(dict.fromkeys(one.meta["heading"] for one in passages)) == ["Of ropes", "OF KNOTS"]
+
+
+def test_pages_that_are_pictures_are_named_and_the_others_read():
+    converter = FileConverter()
+
+    passages = converter.passages(Path("/a.pdf"), make_pdf(["Text.", None, "", *[None] * 6]))
+
+    assert [passage.content for passage in passages] == ["Text."]
+    assert converter.loss.startswith("pictures without text on page 2, 4, 5, 6, 7 and 2 more: `ocrmypdf ")
+    converter.passages(Path("/a.txt"), b"Text.")
+    assert converter.loss == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (make_pdf([None, ""]), "it is a scan, pictures without text: `ocrmypdf IN"),
+        (make_pdf([""]), "there is no text in it"),
+        (make_composite_pdf(["harbour"], known=False), "its fonts do not say which letters they show: `ocrmypdf "),
+        (make_encrypted_pdf(), "it is encrypted: save a copy without a password"),
+        (b"%PDF-1.4\nbroken", "it cannot be read as a PDF.*damaged"),
+    ],
+    ids=["a scan", "nothing", "letters that nobody knows", "a password", "damaged"],
+)
+def test_what_cannot_be_read_is_refused_with_the_reason(data: bytes, reason: str):
+    with pytest.raises(CannotRead, match=reason):
+        FileConverter().passages(Path("/a.pdf"), data)
