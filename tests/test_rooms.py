@@ -57,7 +57,7 @@ BUDGET = {
     "pipelines": 1_346,
     "server": 4_284,
     "training": 5_270,
-    "tests": 51_124,
+    "tests": 51_083,
 }
 
 
