@@ -1,7 +1,5 @@
 """What importing and loading our parts leaves out: what is heavy, and Haystack's telemetry."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

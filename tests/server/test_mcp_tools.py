@@ -1,7 +1,5 @@
 """The pipelines as tools of MCP, called by the official client."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

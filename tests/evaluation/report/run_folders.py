@@ -1,7 +1,5 @@
 """Run folders as the runner writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache
