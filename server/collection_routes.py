@@ -20,7 +20,7 @@ from limits import RateLimitItemPerDay
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.errors import Missing, http_status
+from prefrag.components.errors import Missing, error_kind
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
@@ -176,7 +176,7 @@ def _refuse_errors() -> Iterator[None]:
     except TimeoutError as error:
         raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:
-        status = http_status(error)
+        status = getattr(error, "http_status", error_kind(error).http_status)
         message = str(error)
         if isinstance(error, FileNotFoundError):
             status = HTTPStatus.NOT_FOUND

@@ -14,6 +14,7 @@ from prefrag.components.web.query_origin import find_origin
 from prefrag.server.conversation import split_conversation
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, sent
 from tests.server.conftest import CHAT_MODEL
 from tests.server.front_ends import TASKS
@@ -30,7 +31,7 @@ def ask(client: TestClient, *messages: tuple[str, str], **fields: Any) -> dict[s
     return client.post("/v1/chat/completions", json=chat(*messages) | fields).json()
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@for_each("name", *PROMPTS)
 def test_no_query_with_a_private_word_passes(name: str):
     messages, private, words = PROMPTS[name]
     question, history, attached, instructions = split_conversation(messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -203,17 +204,6 @@ class Index:
                     writer.add_document(made)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
-    def delete(self, document_ids: list[str], timeout: float) -> None:
-        """Delete documents; ids that do not exist are ignored.
-
-        :param document_ids: The ids.
-        :param timeout: Seconds to wait while another process writes.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
-        with self.writer(timeout) as writer:
-            for document_id in document_ids:
-                writer.delete_documents_by_term("id", exact_term(document_id))
-
     def delete_all(self, timeout: float) -> None:
         """Delete every document; the index keeps its language.
 
@@ -282,12 +272,8 @@ class Index:
     def _refusal(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
         # The writer ends in its own thread, and what it reports does not always tell why.
-        if free < _LITTLE_SPACE:
-            return DiskFull(
-                f"The disk is full, {free / 1e6:,.0f} MB are free: make room on that of {self.path} and index again. "
-                "What was indexed before is still there."
-            )
-        return name_refusal(error, f"The index {self.path} cannot be written: {error}")
+        reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
+        return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _read_sizes(self) -> dict[str, int]:
         # Of the files that tantivy maps into memory, which it names by the 32 digits of their segment.
@@ -323,7 +309,9 @@ class Index:
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
     """Make the exception of a disk that refused, which tantivy tells in words alone."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
-    return DiskFull(f"The disk is full: make room. {message}") if is_full else DocumentStoreError(message)
+    if not is_full:
+        return DocumentStoreError(message)
+    return DiskFull(f"The disk is full: make room and try again. What was indexed before is still there. {message}")
 
 
 _OPEN: WeakValueDictionary[Path, Index] = WeakValueDictionary()

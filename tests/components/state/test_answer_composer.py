@@ -54,7 +54,7 @@ class TestAnswer:
         assert result["errors"] == []
         assert compose(state(answer_step(forced=True)))["forced"]
 
-    @pytest.mark.parametrize("last", [Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT)])
+    @for_each("last", Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT))
     def test_that_is_empty_or_nothing_but_a_citation_is_an_error(self, last: Step):
         result = compose(state(observed_step(LOCAL), last))
 

@@ -19,7 +19,7 @@ def after(*searches: Search) -> State:
 
 
 class TestALimit:
-    @pytest.mark.parametrize(("query", "fits"), [("x" * 10, True), ("x" * 11, False)])
+    @for_each("query, fits", ("x" * 10, True), ("x" * 11, False))
     def test_counts_characters(self, query: str, fits: bool):
         assert WebGate(max_characters=10).fit(query, None) == (query if fits else None)
 
@@ -29,11 +29,7 @@ class TestALimit:
 
 
 class TestASearchBefore:
-    @pytest.mark.parametrize(
-        "failed",
-        [Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone")],
-        ids=["failed", "failed when it was recorded"],
-    )
+    @for_each("failed", Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone"))
     def test_that_failed_ends_the_run(self, failed: Search):
         with pytest.raises(
             RunError, match="The source 'local' failed: gone. So the query was not sent to 'web'"
