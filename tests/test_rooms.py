@@ -57,7 +57,7 @@ BUDGET = {
     "pipelines": 1_346,
     "server": 4_343,
     "training": 5_270,
-    "tests": 51_173,
+    "tests": 50_577,
 }
 
 
