@@ -6,6 +6,7 @@ deadline of a run and two seconds more. The command fails when one did not, or w
 the audit log could not be written. The web is off.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
+    python -m benchmarks.faults --kills 50    # only: the server is killed during uploads and deletions, 50 times
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 import httpx
 
 import prefrag
+from benchmarks.killed_uploads import kill_series
 from benchmarks.load import free_port, process
 from benchmarks.model_server import PrefragScript
 
@@ -245,7 +247,11 @@ def main() -> None:
     parser.add_argument("--run-seconds", type=float, default=20)
     parser.add_argument("--call-seconds", type=float, default=6)
     parser.add_argument("--only", default="")
+    parser.add_argument("--kills", type=int, default=0, metavar="POINTS")
     given = parser.parse_args()
+    if given.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            raise SystemExit("\n".join(kill_series(given.kills, Path(folder))) or 0)
     model = Server()
     threading.Thread(target=model.serve_forever, daemon=True).start()
     environment = {

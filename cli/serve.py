@@ -45,10 +45,9 @@ def serve(
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
     # Everything heavy is imported where it is used, so that help comes at once.
-    import uvicorn
-
     from prefrag.components.audit_log import check_audit_log
     from prefrag.components.settings import settings
+    from prefrag.server import supervisor
     from prefrag.server.collections import listed_collections
     from prefrag.server.head_limit import HeadLimit
     from prefrag.server.keys import Keyring
@@ -81,7 +80,7 @@ def serve(
         )
     try:
         with offer_tokens(host, port):
-            uvicorn.run(
+            supervisor.run(
                 "prefrag.server.app:create_app",
                 factory=True,
                 host=host,

@@ -48,12 +48,3 @@ def error_kind(error: Exception) -> type[PrefragError]:
     if isinstance(error, PrefragError):
         return type(error)
     return next((kind for builtin, kind in _STANDS_FOR.items() if isinstance(error, builtin)), PrefragError)
-
-
-def http_status(error: Exception) -> int:
-    """Find the status with which an exception is answered.
-
-    :param error: Any exception.
-    :returns: Its own, or that of its kind.
-    """
-    return int(getattr(error, "http_status", error_kind(error).http_status))

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,10 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[No
 def end_all_changes() -> None:
     """End the changes that a process has begun which is no longer there, in all collections."""
     for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
-        end_changes(collection)
+        try:
+            end_changes(collection)
+        except (OSError, DocumentStoreError) as error:
+            logger.error("A change of %s could not be ended. %s", collection, error)
 
 
 def end_changes(collection: str) -> None:
@@ -99,7 +102,6 @@ def end_changes(collection: str) -> None:
 def begin_change(
     collection: str,
     incoming: Path,
-    *,
     added: Iterable[str] = (),
     removed: Iterable[str] = (),
     passage: str | None = None,
@@ -108,14 +110,8 @@ def begin_change(
 ) -> None:
     """Write down a change of a collection whose lock is held, so that it survives this process and a power cut.
 
-    :param collection: The name of the collection.
-    :param incoming: The folder of the change, with the files that it adds.
-    :param added: The names of these files.
-    :param removed: The names of the files that it deletes.
-    :param passage: The id of a passage that is another one, or gone, or there, once the index has the change; None
-        where it stays as it is.
-    :param before: What `passage_state` says of that passage now.
-    :param drops: Whether the collection is deleted as a whole: its index is moved into this folder.
+    Once the index has the change, the state of `passage` is not that of `before` any more; None where nothing changes.
+    A collection that is dropped has its index moved into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
         # Now, so that nothing needs room once the index has the change.
@@ -149,6 +145,8 @@ def remove_index(collection: str) -> None:
 
 def put_index(incoming: Path, collection: str) -> None:
     """Move an index that was made in the folder of a change to its place."""
+    for made in (*(incoming / INDEX_ASIDE).iterdir(), incoming / INDEX_ASIDE):
+        _sync(made)
     index_path(collection).parent.mkdir(parents=True, exist_ok=True)
     (incoming / INDEX_ASIDE).rename(index_path(collection))
     _sync(index_path(collection).parent)
@@ -260,16 +258,11 @@ def _hash(path: Path) -> str:
 
 def _sync(path: Path) -> None:
     """Have the disk keep a file, or the names in a folder."""
-    if path.is_dir():
-        # Windows opens no folders, and some network folders cannot be told.
-        with suppress(OSError):
-            _sync_descriptor(os.open(path, os.O_RDONLY))
-    else:
-        _sync_descriptor(os.open(path, os.O_RDWR))
-
-
-def _sync_descriptor(descriptor: int) -> None:
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    is_folder = path.is_dir()
+    # Windows opens no folders, and some network folders cannot be told.
+    with suppress(OSError) if is_folder else nullcontext():
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -17,7 +17,7 @@ from typing import Any
 
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
-from prefrag.components.errors import PrefragError, http_status
+from prefrag.components.errors import PrefragError, error_kind
 from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.journal import change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped
@@ -156,7 +156,8 @@ def index_files(collection: str, incoming: str) -> dict[str, Any]:
     try:
         return asdict(add_uploads(collection, Path(incoming), _choose_language(collection)))
     except Exception as error:
-        return {"error": str(error) or type(error).__name__, "status": http_status(error)}
+        status = getattr(error, "http_status", error_kind(error).http_status)
+        return {"error": str(error) or type(error).__name__, "status": status}
 
 
 def main() -> None:

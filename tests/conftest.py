@@ -8,12 +8,14 @@ import inspect
 import os
 import signal
 import ssl
+import sys
 import typing
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -34,6 +36,10 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 # A client of a model server reads all certificates of the machine first, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
 
+# Python 3.11 lists the attributes of a protocol at each isinstance, and Haystack asks of each value whether it is a part.
+if sys.version_info < (3, 12):
+    typing._get_protocol_attrs = cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
+
 # Haystack reads the signatures of a component again for each instance, which is half of loading a pipeline.
 for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
     read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
@@ -44,6 +50,7 @@ gc.disable()
 atexit.register(gc.unfreeze)
 
 from tests import fakes  # noqa: E402
+from tests.indexes import MEMORY  # noqa: E402
 from tests.scripted_pipeline import script_pipeline  # noqa: E402, F401
 
 
@@ -53,11 +60,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def _data_directories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def _data_directories() -> Iterator[Iterator[Path]]:
     # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test. Few tests need
     # theirs, and these make it.
-    folder = tmp_path_factory.mktemp("data")
-    return (folder / str(number) for number in count())
+    with TemporaryDirectory(prefix="prefrag-data-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+        yield (Path(folder) / str(number) for number in count())
 
 
 @pytest.fixture(autouse=True)

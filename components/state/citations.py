@@ -18,11 +18,24 @@ from prefrag.components.state.state import Identity, State, identity
 CODE_LETTERS = "bcfhjkpqrsvwxz"
 # Longer than any answer; only so much of a text is read for citations, because a client may send a megabyte of them.
 MAX_CHARACTERS = 20_000
-_BRACKET = re.compile(r"[\[\u3010\uff3b]([^\[\]\u3010\u3011\uff3b\uff3d\0]{1,160})[\]\u3011\uff3d]")
+_CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
+_CODED = re.compile(_CODE, re.IGNORECASE)
+# What stands in brackets, and a code that a model has written without them; the Markdown around either goes with it.
+_CITATION = re.compile(
+    r"(?P<mark_up>[*_`]{0,3})"
+    rf"(?:[\[\u3010\uff3b](?P<inner>[^\[\]\u3010\u3011\uff3b\uff3d\0]{{1,160}})[\]\u3011\uff3d]|(?P<bare>{_CODE}))"
+    r"(?P=mark_up)",
+    re.IGNORECASE,
+)
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-_CODED = re.compile(r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])", re.IGNORECASE)
+# Numbers in brackets that are no passage would be taken for one.
+_NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
+_UNRESOLVED = re.compile(
+    rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
+)
+_SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
 # A zero character stands for a citation that is taken out, with the blanks before it and the parentheses around it.
 _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
@@ -69,13 +82,13 @@ def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple
     """Separate an answer from its citations.
 
     :param answer: The answer as the model wrote it, for example ``1969 [2kx][W1fb]``.
-    :param known: See :func:`known_marks`. Brackets without one of these marks, such as an interval or a year, are part
-        of the answer; but a plain mark of a passage is taken out and cites nothing. None takes out all that look like
-        citations.
+    :param known: See :func:`known_marks`. A code of these is taken out wherever it stands, and cites its passage where
+        it is exact; a plain mark of a passage is taken out and cites nothing. Other brackets are part of the answer,
+        those around numbers alone, such as a year, as parentheses. None takes out all that look like citations.
     :returns: The answer without its citations, and the plain marks that it cites, each once, in order.
     """
     text, cited = _take_out(answer, known)
-    return _GAP.sub("", text).strip(), list(dict.fromkeys(mark for marks in cited for mark in marks))
+    return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
 
 
 def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
@@ -83,7 +96,7 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
     text, cited = _take_out(answer, known)
     waiting = iter(cited)
     written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
-    return _GAP.sub("", written).strip()
+    return _close_gaps(written)
 
 
 def without_codes(text: str, known: Mapping[str, str]) -> str:
@@ -107,16 +120,26 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
-        marks = _read_marks(match[1], known)
+        inner = match["inner"] or match["bare"]
+        marks = _read_marks(inner, known) if match["inner"] else None
         if marks is None:
-            return match[0]
+            codes = [_fold(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
+            if not any(code.lstrip("ADW") in bare for code in codes):
+                return _UNRESOLVED.sub(r"(\1)", match[0])
+            marks = [known[code] for code in codes if known and code in known]
         cited.append(marks)
         return "\0"
 
+    bare = {mark.lstrip("ADW") for mark in known or ()}
     text = answer.replace("\0", "")
     start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
     guessed = _find_guessed(start, known) if known else set()
-    return _BRACKET.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
+    return _CITATION.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
+
+
+def _close_gaps(text: str) -> str:
+    # Two words that become one could be a code.
+    return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 
 def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:

@@ -16,9 +16,9 @@ _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
 
 
-def read_questions(half: str) -> list[dict[str, Any]]:
-    """Read the questions of a half, `dev` or `test`, in the form that README.md describes."""
-    with Path(__file__).with_name(f"{half}.jsonl").open(encoding="utf-8") as lines:
+def read_questions(name: str) -> list[dict[str, Any]]:
+    """Read the questions of `dev`, `test` or `languages`, in the form that README.md describes."""
+    with Path(__file__).with_name(f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

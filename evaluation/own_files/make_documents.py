@@ -1,9 +1,10 @@
 """Make the documents that the questions about people's own files are asked of, and check the questions against them.
 
-python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER]
+python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--languages]
 
 The manuals come out of Debian packages, pinned in packages.json; the files of four invented organisations are written
-from organisations/*.yaml. Manual pages are set with groff, which has to be there.
+from organisations/*.yaml. Manual pages are set with groff, which has to be there. With --languages it makes those of
+the questions in six languages instead, which languages.json pins.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d")
 _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
-def read_packages() -> list[dict[str, Any]]:
-    """Read the packages: name, version, SHA-256 of the file, the files to take."""
-    packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name("packages.json").read_text("utf-8"))
+def read_packages(name: str) -> list[dict[str, Any]]:
+    """Read a list of packages: name, version, SHA-256 of the file, the files to take, and their folder."""
+    packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return packages
 
 
@@ -48,7 +49,7 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
         raise BadInput(f"{name} {version} is not in {folder} and cannot be fetched: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
-        raise BadInput(f"{found[0]} is not the file that packages.json names: its SHA-256 differs.")
+        raise BadInput(f"{found[0]} is not the file that was pinned: its SHA-256 differs.")
     return data
 
 
@@ -95,6 +96,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 def make_documents(
     folder: Annotated[Path, typer.Argument(help="Where the documents go; it may not be there yet.")],
     packages: Annotated[Path | None, typer.Option(help="The .deb files; what is missing is fetched into it.")] = None,
+    languages: Annotated[bool, typer.Option(help="Those of the questions in six languages instead.")] = False,
 ) -> None:
     """Make the documents, check the questions, and say what there is."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
@@ -104,13 +106,16 @@ def make_documents(
             raise BadInput(f"{folder} is there already: name a folder that is not.")
         if not shutil.which("groff"):
             raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
-        for package in read_packages():
-            written = write_package(package, find_package(package, debs), folder / "manuals" / package["package"])
-            print(f"{package['package']} {package['version']}: {written} files")
+        for package in read_packages("languages.json" if languages else "packages.json"):
+            place = package.get("folder", f"manuals/{package['package']}")
+            written = write_package(package, find_package(package, debs), folder / place)
+            print(f"{package['package']} {package['version']}, {place}: {written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error
-    print(f"organisations: {write_organisations(folder / 'office')} files")
-    faults = find_faults([*read_questions("dev"), *read_questions("test")], folder)
+    if not languages:
+        print(f"organisations: {write_organisations(folder / 'office')} files")
+    halves = ("languages",) if languages else ("dev", "test")
+    faults = find_faults([question for half in halves for question in read_questions(half)], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults))
 

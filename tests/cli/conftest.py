@@ -10,7 +10,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import uvicorn
+
+from prefrag.server import supervisor
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def environment() -> Iterator[None]:
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """How a server was started, which does not begin."""
     started: dict[str, Any] = {}
-    monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.update(settings, app=app))
+    monkeypatch.setattr(supervisor, "run", lambda app, **settings: started.update(settings, app=app))
     return started
 
 

@@ -157,7 +157,7 @@ class TestDocuments:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
 
 
-@pytest.mark.parametrize(("given", "style"), [(True, "\x1b[1m"), (False, "\x1b[2m")])
+@for_each("given, style", (True, "\x1b[1m"), (False, "\x1b[2m"))
 def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
     used = printer(force_terminal=True, color_system="standard")
 

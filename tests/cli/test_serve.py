@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines.asking import limit_deadline
+from prefrag.server import supervisor
 from prefrag.server.head_limit import HeadLimit
 from tests.cli.running import prefrag
 from tests.components.document_stores.tantivy.passages import passage
@@ -49,7 +49,7 @@ def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch)
     def port_is_taken(app: str, **settings: Any) -> None:
         raise SystemExit(3)
 
-    monkeypatch.setattr(uvicorn, "run", port_is_taken)
+    monkeypatch.setattr(supervisor, "run", port_is_taken)
 
     assert prefrag("serve", "--demo").exit_code == 1
 

@@ -14,9 +14,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 
+from prefrag.server import supervisor
 from prefrag.server.app import create_app
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
@@ -82,7 +82,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
                     on_served(client)
             served.append(True)
 
-        monkeypatch.setattr(uvicorn, "run", serve)
+        monkeypatch.setattr(supervisor, "run", serve)
         result = prefrag(*arguments)
         assert result.exit_code == 0, result.output
         assert bool(served) == (arguments[0] == "serve")

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from prefrag import pipelines
 from prefrag.pipelines.loading import YAML_PIPELINES
 from tests.docs.markdown import CHECKOUT, fenced
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
 
 HERE = CHECKOUT / "examples" / "third_source"
@@ -56,7 +55,7 @@ def test_the_commands_of_the_readme(run: Run, reply: Callable[..., Any], command
     assert "Search_Manuals or Search_Tickets or Search_Web" in server.requests[0]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("name", ["tickets", "tickets_again"])
+@for_each("name", "tickets", "tickets_again")
 def test_the_tickets_are_no_external_source(name: str):
     pipeline = pipelines.load(PIPELINE)
 

@@ -11,7 +11,6 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing import index
 from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes, summarise_index
-from prefrag.indexing.journal import uploads_folder
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line
 
@@ -75,18 +74,6 @@ def test_a_dropped_index_is_gone_and_the_files_stay(make: Make) -> None:
     assert [entry.name for entry in list_indexes()] == ["books"]
     assert list(index_path("books").parent.iterdir()) == [index_path("books")]
     assert path.exists()
-
-
-def test_what_was_uploaded_goes_with_the_index(make: Make) -> None:
-    uploaded = uploads_folder("papers") / "a.txt"
-    uploaded.parent.mkdir(parents=True)
-    uploaded.write_text("Text.")
-    index([uploaded, make("b.txt")], index="papers")
-
-    drop_index("papers")
-
-    assert not uploaded.parent.exists()
-    assert make("b.txt").exists()
 
 
 def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

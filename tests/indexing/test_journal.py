@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 
+from benchmarks.killed_uploads import kill_series
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import DiskFull
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
@@ -130,6 +131,12 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
     assert seen[0] == before
     # Once it is done, it stays done.
     assert before == after or seen.index(after) + seen.count(after) == len(seen)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("not Path('/proc').exists()")
+def test_a_server_that_is_killed_with_all_its_processes_starts_with_whole_changes(tmp_path: Path) -> None:
+    assert kill_series(6, tmp_path) == []
 
 
 def test_a_change_ends_with_the_next_change_of_its_collection_or_with_a_pruning() -> None:

@@ -129,7 +129,7 @@ def test_any_json_becomes_lines(value: object) -> None:
     assert all("\n" not in line for line in read_json(json.dumps(value)))
 
 
-@pytest.mark.parametrize("value", [{"k" * 10_000: [{"a": 1}] * 100}, {"k" * 10_000: dict.fromkeys("abcdefghij", 1)}])
+@for_each("value", {"k" * 10_000: [{"a": 1}] * 100}, {"k" * 10_000: dict.fromkeys("abcdefghij", 1)})
 def test_a_long_name_is_not_written_in_full_before_each_value(value: object) -> None:
     assert len("".join(read_json(json.dumps(value)))) < 25_000
 

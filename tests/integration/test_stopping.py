@@ -1,9 +1,14 @@
-"""A real server process that gets the signal to stop while the model of its runs still thinks."""
+"""A real server process that gets a signal: to stop while the model of its runs still thinks, or one that kills it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +59,56 @@ def test_answers_its_clients_and_leaves_the_model_alone(
     assert len(model.requests) == 1
     log = (tmp_path / "server.log").read_text()
     assert "Traceback" not in log, log
+
+
+class TestKilled:
+    """What becomes of a server whose process that serves is killed; its parent holds the port."""
+
+    @pytest.fixture
+    def served(self, tmp_path: Path) -> Iterator[httpx.Client]:
+        if os.name == "nt":
+            pytest.skip("One process serves there.")
+        with server_process("-m", "prefrag.cli.main", "serve", "--demo", folder=tmp_path) as client:
+            client.get("/live")
+            yield client
+
+    def log(self, folder: Path) -> str:
+        return (folder / "server.log").read_text()
+
+    def says(self, folder: Path, words: str) -> bool:
+        return words in self.log(folder)
+
+    def worker(self, folder: Path, number: int = 1) -> int:
+        wait_until(lambda: self.log(folder).count("Started server process") == number)
+        return int(re.findall(r"Started server process \[(?:\x1b\[36m)?(\d+)", self.log(folder))[-1])
+
+    def test_serves_on_and_names_the_signal_but_gives_up_when_it_keeps_dying(
+        self, served: httpx.Client, tmp_path: Path
+    ):
+        for number, killer in enumerate(("SIGBUS", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS"), start=1):
+            os.kill(self.worker(tmp_path, number), signal.Signals[killer])
+            wait_until(partial(self.says, tmp_path, f"was killed by {killer}"))
+            if number < 5:
+                # The connection waits for the next process.
+                assert httpx.post(
+                    served.base_url.join("/prefrag/run"), json={"question": "Who?"}, timeout=60
+                ).is_success
+
+        wait_until(partial(self.says, tmp_path, "has died 5 times within 60 seconds"))
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(served.base_url.join("/live"))
+
+    def test_goes_when_its_parent_has_gone(self, served: httpx.Client, tmp_path: Path):
+        parent = re.search(r"PPid:\s+(\d+)", Path(f"/proc/{self.worker(tmp_path)}/status").read_text())
+        assert parent is not None
+        os.kill(int(parent[1]), signal.SIGKILL)
+
+        with pytest.raises(httpx.TransportError):
+            wait_until(lambda: httpx.get(served.base_url.join("/live")) is None)
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen within 60 seconds."
+        time.sleep(0.01)

@@ -77,3 +77,4 @@ async def test_an_elasticsearch_that_does_not_answer_is_named_and_nothing_is_sen
     assert ".. " not in str(failure.value)
     assert failure.value.result["queries_sent_out"] == []
     assert "web" not in CALLS
+    await pipeline.get_component("local").retriever.document_store.async_client.close()

@@ -116,7 +116,7 @@ class TestAWholeComponent:
 class TestWhatTheYamlRepeats:
     """The source of a supplement has the parameters of the source of a step, by an anchor."""
 
-    @pytest.mark.parametrize("key", ["web.observed_last", "RetrievalSource.observed_last"])
+    @for_each("key", "web.observed_last", "RetrievalSource.observed_last")
     def test_follows(self, key: str):
         parts = parameters({key: True})
 
@@ -132,7 +132,7 @@ class TestWhatTheYamlRepeats:
 
         assert class_of(second["source"]["init_parameters"]["retriever"]) == "ScriptedRetriever"
 
-    @pytest.mark.parametrize("key", ["web_again.observed_last", "web_again"])
+    @for_each("key", "web_again.observed_last", "web_again")
     def test_is_replaced_alone_under_its_own_name(self, key: str):
         whole = {**SOURCE, "init_parameters": {**SOURCE["init_parameters"], "observed_last": True}}
 
@@ -140,9 +140,7 @@ class TestWhatTheYamlRepeats:
 
         assert (parts["web"]["observed_last"], parts["web_again"]["observed_last"]) == (False, True)
 
-    @pytest.mark.parametrize(
-        "keys", [("web.candidates", "web_again.candidates"), ("web_again.candidates", "web.candidates")]
-    )
+    @for_each("keys", ("web.candidates", "web_again.candidates"), ("web_again.candidates", "web.candidates"))
     def test_keeps_what_its_own_name_is_given_whatever_the_order(self, keys: tuple[str, str]):
         values = {"web.candidates": 3, "web_again.candidates": 4}
 
@@ -156,7 +154,7 @@ class TestWhatTheYamlRepeats:
         assert (parts["reasoner"]["self_evaluation"], parts["forced"]["self_evaluation"]) == (False, True)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+@for_each("reverse", False, True)
 def test_a_component_goes_before_its_class_whatever_the_order(reverse: bool):
     items = [("ChatModel", GENERATOR), ("reflector.chat_generator", ScriptedChatGenerator(["..."], name="own"))]
 

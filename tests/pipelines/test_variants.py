@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from prefrag.pipelines.loading import YAML_PIPELINES, find, read_block
 from prefrag.pipelines.variants import table, text_of
+from tests.for_each import for_each
 
 LOCAL = {"local", "local_again"}
 CHOOSES = {"reasoner", "router", "judge", "forced", "to_local", "to_web"}
@@ -72,7 +71,7 @@ def test_they_differ_from_their_base_in_these_components_alone():
     assert found == DIFFERENT
 
 
-@pytest.mark.parametrize("name", ["prefrag_dense", "prefrag_classifier"])
+@for_each("name", "prefrag_dense", "prefrag_classifier")
 def test_a_file_says_what_it_comes_from_and_what_is_different(name: str):
     head = text_of(name).partition("\n\n")[0]
 

@@ -72,7 +72,7 @@ class TestARetrieverThatHoldsAWebSearch:
         assert not is_web_search(HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")]))
         assert not is_web_search(None)
 
-    @pytest.mark.parametrize("ranker", [DDGSWebSearch(), nested()])
+    @for_each("ranker", DDGSWebSearch(), nested())
     def test_is_refused_as_a_ranker(self, ranker: Any):
         with pytest.raises(ValueError, match="The ranker of source 'local' searches the web"):
             RetrievalSource("local", ScriptedRetriever({}, "a"), ranker=ranker)
@@ -100,12 +100,10 @@ class TestALoosePart:
         with pytest.raises(PipelineMissing, match="component 'loose' is a DDGSWebSearch, .* make it the retriever of"):
             build(block, "mine")
 
-    @pytest.mark.parametrize(
-        ("kind", "name"),
-        [
-            ("haystack.components.fetchers.link_content.LinkContentFetcher", "LinkContentFetcher"),
-            ("duckduckgo_api_haystack.duckduckgoapi.DuckduckgoApiWebSearch", "DuckduckgoApiWebSearch"),
-        ],
+    @for_each(
+        "kind, name",
+        ("haystack.components.fetchers.link_content.LinkContentFetcher", "LinkContentFetcher"),
+        ("duckduckgo_api_haystack.duckduckgoapi.DuckduckgoApiWebSearch", "DuckduckgoApiWebSearch"),
     )
     def test_that_fetches_from_the_web_is_refused_at_load(self, kind: str, name: str):
         block = read_block(find("vanilla_local"))

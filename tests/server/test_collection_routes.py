@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import socket
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import httpx
 import pytest
@@ -24,7 +23,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.indexing import journal
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
-from prefrag.server import uploads
+from prefrag.server import collection_routes, uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
@@ -197,12 +196,6 @@ class TestUpload:
         assert kept("fresh") == {"tower.md": TOWER}
         assert client.names("fresh") == ["tower.md"]
 
-        # Nor where the index itself can be read no more.
-        failing.side_effect = OSError(errno.EIO, "Input/output error")
-        monkeypatch.setattr(uploads, "open_passages", failing)
-        assert client.upload("fresh", tower_md="Changed.", notes_txt="New.").status_code >= 500
-        assert kept("fresh") == {"tower.md": TOWER}
-
 
 class TestLeaveToWrite:
     @pytest.mark.parametrize("access", [ANYONE, Access("ada"), Access("ada", frozenset({"default"}))])
@@ -360,6 +353,66 @@ class TestAtTheSameTime:
         assert os.listdir(data_directory() / "uploads") == []
 
 
+class TestRoom:
+    @pytest.mark.parametrize(
+        ("setting", "most", "collection"),
+        [("COLLECTION_FILES", "1", "fresh"), ("COLLECTION_BYTES", "210", "fresh"), ("COLLECTIONS", "1", "second")],
+    )
+    def test_of_what_is_kept_refuse_an_upload_before_it_is_read(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str, most: str, collection: str
+    ):
+        monkeypatch.setenv(f"PREFRAG_MAX_{setting}", most)
+        assert client.upload("fresh", tower_md=TOWER).status_code == 200
+
+        with patch.object(uploads, "receive_files") as read:
+            refused = client.upload(collection, more_txt=TOWER)
+
+        assert (refused.status_code, f"PREFRAG_MAX_{setting}" in refused.json()["detail"]) == (507, True)
+        assert not read.called
+        assert client.delete("/collections/fresh").status_code == 200
+        assert client.upload(collection, more_txt=TOWER).status_code == 200
+
+    def test_of_a_key_are_its_bytes_a_day_and_its_share_of_the_places(
+        self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch
+    ):
+        keys = {name: add_key(name, writes=True) for name in ("ada", "bob")}
+        monkeypatch.setenv("PREFRAG_UPLOAD_BYTES_A_DAY", "500")
+        monkeypatch.setattr(collection_routes, "_UPLOADS_AT_ONCE", 2)
+        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(collection_routes, "_MOST_WAITING", 0)
+        begun, end = threading.Event(), threading.Event()
+
+        def hang(*given: Any) -> Any:
+            begun.set()
+            assert end.wait(30)
+            return index_here(*given)
+
+        monkeypatch.setattr(IndexingProcess, "index", hang)
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
+
+            def upload(key: str) -> httpx.Response:
+                files = {"files": (f"{key}.md", TOWER)}
+                headers = {"Authorization": f"Bearer {keys[key]}"}
+                url = f"{served.address}/collections/{key}/documents"
+                return httpx.post(url, files=files, headers=headers, timeout=30)
+
+            first = pool.submit(upload, "ada")
+            assert begun.wait(30)
+            shared = upload("ada")
+            begun.clear()
+            other = pool.submit(upload, "bob")
+            assert begun.wait(30)
+            end.set()
+            assert [first.result().status_code, other.result().status_code] == [200, 200]
+            spent = upload("ada")
+
+        assert [shared.status_code, spent.status_code] == [429, 429]
+        assert "uploads" in shared.json()["detail"]
+        assert "PREFRAG_SHARE" in shared.json()["detail"]
+        assert "PREFRAG_UPLOAD_BYTES_A_DAY" in spent.json()["detail"]
+        assert int(spent.headers["retry-after"]) > 3600
+
+
 class TestLeaving:
     """A client that goes away, over a real connection."""
 
@@ -401,8 +454,8 @@ class TestLeaving:
         connection.close()
         may_end.set()
 
-        wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
-        assert kept("fresh") == {"tower.md": TOWER}
+        wait_until(lambda: kept("fresh") == {"tower.md": TOWER})
+        assert TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1
 
 
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):

@@ -14,6 +14,7 @@ from prefrag.server.chat_text import write_content
 from prefrag.server.conversation import split_conversation
 from prefrag.server.public_result import Installation
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
 from tests.server.front_ends import ASKED, ATTACHED, SECRET, TASKS, TOOLS
 from tests.server.test_chat import QUESTION, chat, deltas, streamed
@@ -179,11 +180,7 @@ class TestInstructions:
         assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
         assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
 
-    @pytest.mark.parametrize(
-        ("text", "attached"),
-        [(ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0)],
-        ids=["files", "tools"],
-    )
+    @for_each("text, attached", (ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0))
     def test_do_not_hold_what_open_webui_puts_beside_them(self, text: str, attached: int):
         messages = [{"role": "system", "content": f"Answer in Dutch.\n{text}"}, {"role": "user", "content": ASKED}]
 
@@ -212,7 +209,7 @@ class TestEarlierAnswers:
 
         assert conversation.history == [{"role": "assistant", "content": "1974"}]
 
-    @pytest.mark.parametrize("filler", [" ", "\n", "\t ", "[1]", "[", "\n\n", "Note:\n\n", "Sources:\n"])
+    @for_each("filler", " ", "\n", "\t ", "[1]", "[", "\n\n", "Note:\n\n", "Sources:\n")
     def test_100_kb_of_anything_cost_milliseconds(self, filler: str):
         messages = [
             {"role": "assistant", "content": f"a{filler * (100_000 // len(filler))}b"},
@@ -330,9 +327,7 @@ class TestStrangersMarkdown:
         assert line.startswith("[W1] alpha > ")
         assert not any(part in line for part in ("](", "<script", "[1]"))
 
-    @pytest.mark.parametrize(
-        "fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml"]
-    )
+    @for_each("fence", "```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml")
     def test_code_is_shown_and_not_run(self, fence: str):
         text = write_content({"answer": f"So:\n{fence}\nfetch(1)\n{fence[:3]}"}, cites=False, marks={})
 
@@ -350,7 +345,7 @@ class TestStrangersMarkdown:
             "```python\nif a < b: f(x)"
         )
 
-    @pytest.mark.parametrize("filler", ["`", "~", "[", "](", "<", "```html ", "://", "\n \t", "@"])
+    @for_each("filler", "`", "~", "[", "](", "<", "```html ", "://", "\n \t", "@")
     def test_a_long_answer_takes_no_time(self, filler: str):
         started = time.process_time()
 

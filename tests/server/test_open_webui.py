@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
 
 from prefrag.server.open_webui import PREFIX, number_sources
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
 from tests.server.front_ends import ATTACHED, TASKS
 from tests.server.test_chat import chat, deltas, streamed
@@ -199,13 +200,11 @@ class TestSources:
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"
 
-    @pytest.mark.parametrize(
-        ("content", "shown"),
-        [
-            ("One. Two is it. Three.", "One. **Two is it.** Three."),
-            ("One. Two  *it*. Three.", "One. Two  *it*. Three."),
-            ("One.\nTwo is. \nThree.", "One.\n**Two is.** \nThree."),
-        ],
+    @for_each(
+        "content, shown",
+        ("One. Two is it. Three.", "One. **Two is it.** Three."),
+        ("One. Two  *it*. Three.", "One. Two  *it*. Three."),
+        ("One.\nTwo is. \nThree.", "One.\n**Two is.** \nThree."),
     )
     def test_have_their_best_sentence_in_bold(self, content: str, shown: str):
         document = {
@@ -229,7 +228,7 @@ class TestStrangersText:
 
         assert number_sources(f"{text}[1]", [{"mark": "1", "title": "a"}])[0] == f"{text}[1]"
 
-    @pytest.mark.parametrize("filler", ["`", "``` ", "[1]", "[", "[1, "])
+    @for_each("filler", "`", "``` ", "[1]", "[", "[1, ")
     def test_a_long_answer_takes_no_time(self, filler: str):
         started = time.process_time()
 
@@ -246,7 +245,7 @@ class TestStrangersText:
         kinds = {part.type for token in tokens for part in (token, *(token.children or ()))}
         assert not kinds & {"image", "link_open", "html_inline", "html_block"}
 
-    @pytest.mark.parametrize("title", ["https://evil.example/a", "HTTP://evil.example", "\u202ehttps://evil.example"])
+    @for_each("title", "https://evil.example/a", "HTTP://evil.example", "\u202ehttps://evil.example")
     def test_a_title_is_no_address_whose_icon_open_webui_would_fetch(self, title: str):
         _, [source] = number_sources("[1]", [{"mark": "1", "title": title}])
 

@@ -17,6 +17,7 @@ from prefrag.components.web.query_origin import find_origin
 from prefrag.server.conversation import split_conversation
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, sent
 from tests.server.conftest import CHAT_MODEL
 from tests.server.front_ends import TASKS
@@ -51,10 +52,8 @@ def ask(client: TestClient, *messages: tuple[str, str], **fields: Any) -> dict[s
     return client.post("/v1/chat/completions", json=chat(*messages) | fields).json()
 
 
-@pytest.mark.parametrize(
-    ("messages", "private", "words"), [each[1:] for each in PROMPTS], ids=[each[0] for each in PROMPTS]
-)
-def test_no_query_with_a_private_word_passes(messages: list[dict[str, str]], private: str, words: list[str]):
+@for_each("name, messages, private, words", *PROMPTS)
+def test_no_query_with_a_private_word_passes(name: str, messages: list[dict[str, str]], private: str, words: list[str]):
     question, history, attached, instructions = split_conversation(messages)
     documents = [{"title": each.title, "content": each.content} for each in attached]
     state = StateBuilder(["local", "web"], "local", ["web"]).run(

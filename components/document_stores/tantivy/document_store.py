@@ -290,7 +290,7 @@ class TantivyDocumentStore(Block):
         :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         if document_ids and self._open():
-            self._open_for_writing().delete(document_ids, self.lock_timeout)
+            self.replace_documents([], document_ids)
 
     @report_damage
     def delete_all_documents(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -77,6 +78,7 @@ class Index:
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
         self._commit: Commit | None = None
+        self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
         """Read the latest commit from disk, unless it is the one that was read last.
@@ -88,6 +90,7 @@ class Index:
         # which polls twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
+        self._check_sizes()
         if latest is None or latest.version != current:
             with self._reload_lock:
                 try:
@@ -96,6 +99,7 @@ class Index:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
+                self._sizes = self._read_sizes()
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
@@ -200,17 +204,6 @@ class Index:
                     writer.add_document(made)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
-    def delete(self, document_ids: list[str], timeout: float) -> None:
-        """Delete documents; ids that do not exist are ignored.
-
-        :param document_ids: The ids.
-        :param timeout: Seconds to wait while another process writes.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
-        with self.writer(timeout) as writer:
-            for document_id in document_ids:
-                writer.delete_documents_by_term("id", exact_term(document_id))
-
     def delete_all(self, timeout: float) -> None:
         """Delete every document; the index keeps its language.
 
@@ -279,12 +272,29 @@ class Index:
     def _refusal(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
         # The writer ends in its own thread, and what it reports does not always tell why.
-        if free < _LITTLE_SPACE:
-            return DiskFull(
-                f"The disk is full, {free / 1e6:,.0f} MB are free: make room on that of {self.path} and index again. "
-                "What was indexed before is still there."
-            )
-        return name_refusal(error, f"The index {self.path} cannot be written: {error}")
+        reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
+        return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
+
+    def _read_sizes(self) -> dict[str, int]:
+        # Of the files that tantivy maps into memory, which it names by the 32 digits of their segment.
+        with os.scandir(self.path) as files:
+            return {file.path: file.stat().st_size for file in files if len(file.name.partition(".")[0]) == 32}
+
+    def _check_sizes(self) -> None:
+        """Refuse files that have become shorter: whoever reads a mapped file past its end is killed (SIGBUS).
+
+        Tantivy never changes a file, so only somebody else can have done it. One file takes about a microsecond.
+        """
+        for path, size in self._sizes.items():
+            try:
+                held = os.stat(path).st_size
+            except FileNotFoundError:
+                continue
+            if held < size:
+                raise DocumentStoreError(
+                    f"The index {self.path} is damaged ({os.path.basename(path)} has become shorter): restore its "
+                    "files, or delete the folder and index the documents again."
+                )
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
         # tantivy reports the number of deleted documents only in this file.
@@ -299,7 +309,9 @@ class Index:
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
     """Make the exception of a disk that refused, which tantivy tells in words alone."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
-    return DiskFull(f"The disk is full: make room. {message}") if is_full else DocumentStoreError(message)
+    if not is_full:
+        return DocumentStoreError(message)
+    return DiskFull(f"The disk is full: make room and try again. What was indexed before is still there. {message}")
 
 
 _OPEN: WeakValueDictionary[Path, Index] = WeakValueDictionary()

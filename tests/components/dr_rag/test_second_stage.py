@@ -292,7 +292,7 @@ class TestOutside:
 
         assert web.calls == []
 
-    @pytest.mark.parametrize("name", ["web", "other_web"])
+    @for_each("name", "web", "other_web")
     def test_documents_from_outside_may_go_there(self, name: str):
         second = SecondStage(RetrievalSource("web", Letters(), external=True), QueryDocConcat(["content"]))
         found_there = document("a", "x", source=name)

@@ -107,7 +107,7 @@ class TestPreparing:
             "context_window": 400,
         }
 
-    @pytest.mark.parametrize("attributes", [{}, {"context_window": None}])
+    @for_each("attributes", {}, {"context_window": None})
     def test_a_model_that_tells_nothing_of_itself_has_a_usual_window_is_not_embedded_and_needs_no_warm_up(
         self, attributes: dict[str, Any]
     ):

@@ -230,7 +230,7 @@ def test_remote_models_are_allowed_by_default_and_those_on_a_named_host_always(m
     refuse_remote_models(model)
 
 
-@pytest.mark.parametrize("client", [Elasticsearch, AsyncElasticsearch])
+@for_each("client", Elasticsearch, AsyncElasticsearch)
 def test_the_client_of_a_search_server_is_no_model(client: Any):
     store = ElasticsearchDocumentStore(hosts="http://localhost:9200", index="notes")
     # As after the first search.

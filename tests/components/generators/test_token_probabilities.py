@@ -47,7 +47,7 @@ def test_those_of_a_part_are_found(tokens: Any, reply: str, part: str, places: s
     assert rounded(found) == [(token, likely) for token, likely, *_ in tokens[places]]
 
 
-@pytest.mark.parametrize("reply", ["Something else", ""])
+@for_each("reply", "Something else", "")
 def test_tokens_of_another_text_give_none(reply: str):
     assert token_probabilities(meta(*SENTENCES), reply, reply) == ()
 

@@ -128,7 +128,7 @@ def test_what_is_understood_the_second_time_counts():
     assert "could not be read" in second
 
 
-@pytest.mark.parametrize("reply", [FALSE, '{"status": "False", "analysis": "The pass'])
+@for_each("reply", FALSE, '{"status": "False", "analysis": "The pass')
 def test_what_was_cut_off_is_doubt_whatever_it_says(reply: str):
     verdict, after = judge(reply, model={"finish_reason": "length"}).judge(JUDGED)
 
@@ -197,7 +197,7 @@ class TestScores:
 
         assert (relevance.scores, relevance.parsed) == ((None, None), False)
 
-    @pytest.mark.parametrize(("on_doubt", "score"), [("keep", None), ("switch", -1.0)])
+    @for_each("on_doubt, score", ("keep", None), ("switch", -1.0))
     def test_that_cannot_be_read_twice_are_none_or_the_lowest(self, on_doubt: str, score: float | None):
         relevance, reached = self.scored('{"1": 10}', on_doubt=on_doubt)
 

@@ -71,7 +71,7 @@ class TestWithoutComparing:
         assert (output, verdict.judged_by) == ("kept", "first_step")
         assert "judge" not in CALLS
 
-    @pytest.mark.parametrize("action", [Action.UNREADABLE, Action.UNKNOWN_ACTION])
+    @for_each("action", Action.UNREADABLE, Action.UNKNOWN_ACTION)
     def test_the_first_retrieval_is_the_first_one_not_the_first_reply(self, action: Action):
         reached = state(Step(action, observed=True), search_step("a", found(document("alpha"))))
 
@@ -89,7 +89,7 @@ class TestWithoutComparing:
 
         assert (output, verdict.judged_by) == ("switch_web", "model")
 
-    @pytest.mark.parametrize("steps", [(), (FIRST,)])
+    @for_each("steps", (), (FIRST,))
     def test_nothing_found_switches(self, steps: tuple[Step, ...]):
         output, _, verdict = judged(state(*steps, search_step("a", found())), True)
 
@@ -146,16 +146,16 @@ class TestSwitchAtTheNextStep:
 
         assert set(outputs) == {"kept"}
 
-    @pytest.mark.parametrize("status", [True, False])
+    @for_each("status", True, False)
     def test_keeps_what_was_found_with_its_verdict(self, status: bool):
         output, after = self.judged(status)
 
         assert (output, after.step.verdict.status, kinds(after)) == ("kept", status, ["verdict"])  # type: ignore[union-attr]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "step",
-        [search_step("beta", found(document("beta"), source="web")), answer_step(searches=(found(document("beta")),))],
-        ids=["another source", "a supplement"],
+        search_step("beta", found(document("beta"), source="web")),
+        answer_step(searches=(found(document("beta")),)),
     )
     def test_does_not_judge_what_steers_nothing(self, step: Step):
         reached = state(FIRST, step)

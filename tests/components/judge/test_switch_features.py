@@ -189,7 +189,7 @@ def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
             assert value == -1 or 0 <= value <= 1 + 1e-9, name
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@for_each("order", (0, 1), (1, 0))
 def test_the_rank_of_the_first_passage_that_is_new(order: tuple[int, int]):
     both = [YARD, AURORA]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.loop.follow_up_rewriter import MAX_TURN_CHARACTERS, MAX_TURNS, FollowUpRewriter
 from prefrag.components.state.state import State
 from tests.components.samples import kinds, settings
@@ -32,7 +30,7 @@ async def test_a_first_question_passes_untouched_and_costs_nothing():
     assert "model" not in CALLS
 
 
-@pytest.mark.parametrize(("given", "sent"), [(None, 256), ({"max_tokens": 4_000}, 4_000)])
+@for_each("given, sent", (None, 256), ({"max_tokens": 4_000}, 4_000))
 def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any] | None, sent: int):
     rewriter(generation_kwargs=given).run(follow_up())
 

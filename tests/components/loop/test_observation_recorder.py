@@ -57,7 +57,7 @@ class TestSupplement:
         search = found(*documents, source=source)  # type: ignore[arg-type]
         return start.with_last(searches=(search,)).with_event("found", source=source)
 
-    @pytest.mark.parametrize("order", [("web", "archive", "local"), ("local", "web", "archive")])
+    @for_each("order", ("web", "archive", "local"), ("local", "web", "archive"))
     def test_shows_all_sources_the_preferred_one_first_in_whatever_order_they_answer(self, order: tuple[str, ...]):
         reached = recorded(*(self.way(source, document(source)) for source in order), merge=True)
 
@@ -102,7 +102,7 @@ class TestCollectedDocuments:
 
         assert (ids(reached), reached.step.source, reached.step.note) == (shown, "local" if shown else None, note)
 
-    @pytest.mark.parametrize("limit", [0, -1])
+    @for_each("limit", 0, -1)
     def test_a_limit_that_shows_nothing_is_refused(self, limit: int):
         with pytest.raises(ValueError, match="set it to a whole number of at least 1"):
             ObservationRecorder(max_documents=limit)

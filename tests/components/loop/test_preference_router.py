@@ -57,7 +57,7 @@ class TestSearches:
     def test_go_to_the_preferred_source_in_the_ablation_when_the_tool_names_none(self):
         assert routed(state(search_step()), follow_model=True)[0] == "search_local"
 
-    @pytest.mark.parametrize("allowed", [("local", "web"), ("web",)])
+    @for_each("allowed", ("local", "web"), ("web",))
     def test_go_to_all_sources_that_the_run_may_search(self, allowed: tuple[str, ...]):
         output, reached = routed(state(search_step("aurora"), sources=allowed, preferred=allowed[0]), ask_all=True)
 
@@ -82,7 +82,7 @@ class TestReplies:
 
         assert routed(reached) == ("answered", reached)
 
-    @pytest.mark.parametrize(("step", "note"), [(UNREADABLE, "could not be read"), (UNKNOWN, "no action 'Telephone'")])
+    @for_each("step, note", (UNREADABLE, "could not be read"), (UNKNOWN, "no action 'Telephone'"))
     def test_one_that_cannot_be_used_goes_back_with_a_correction(self, step: Step, note: str):
         output, reached = routed(state(step))
 

@@ -33,12 +33,10 @@ def labelled(label: Label | None, supplements: int = 0, **changes: Any) -> State
 
 
 class TestInit:
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"reflection": "maybe"}, "set it to reply, call or off"),
-            ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
-        ],
+    @for_each(
+        "changes, message",
+        ({"reflection": "maybe"}, "set it to reply, call or off"),
+        ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -46,7 +44,7 @@ class TestInit:
 
 
 class TestLabelOfTheReply:
-    @pytest.mark.parametrize("label", [Label.CORRECT, None])
+    @for_each("label", Label.CORRECT, None)
     def test_without_doubt_is_accepted(self, label: Label | None):
         output, reached = reflected(labelled(label))
 
@@ -54,7 +52,7 @@ class TestLabelOfTheReply:
         assert reached.events[-1].data["label"] == (label.value if label else None)
         assert reached.supplements == 0
 
-    @pytest.mark.parametrize("label", NEGATIVE)
+    @for_each("label", *NEGATIVE)
     def test_that_is_negative_searches_every_allowed_source_with_the_question(self, label: Label):
         output, reached = reflected(labelled(label, sources=("local", "archive")))
 

@@ -31,12 +31,10 @@ def reviewed(script: str, reached: State = ANSWERED, **changes: Any) -> tuple[st
     return next(iter(output.items()))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
-        ({"on_doubt": "switch"}, "set it to keep or end"),
-    ],
+@for_each(
+    "changes, message",
+    ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
+    ({"on_doubt": "switch"}, "set it to keep or end"),
 )
 def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
@@ -148,7 +146,7 @@ class TestReply:
         assert (after.events[-1].data["status"], after.events[-1].data["parsed"]) == (None, False)
         assert after.usage.llm_calls == {"reviewer": 2}
 
-    @pytest.mark.parametrize("reply", ["", "Perhaps."])
+    @for_each("reply", "", "Perhaps.")
     def test_that_is_not_understood_twice_ends_the_run_where_that_is_set(self, reply: str):
         with pytest.raises(RunError, match="could not be read twice: set on_doubt to keep") as failure:
             reviewed(reply, on_doubt="end")

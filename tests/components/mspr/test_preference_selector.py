@@ -52,7 +52,7 @@ def test_after_a_false_it_is_another_source_the_named_one_if_it_is_one(named: st
     assert selected(DOUBTED, Step(Action.UNREADABLE), search(named)).step.named_source == source
 
 
-@pytest.mark.parametrize(("sources", "source"), [(("local", "web"), "web"), (("local",), "local")])
+@for_each("sources, source", (("local", "web"), "web"), (("local",), "local"))
 def test_a_false_never_leads_to_a_source_that_the_run_may_not_search(sources: tuple[str, ...], source: str):
     assert selected(DOUBTED, search("archive"), sources=sources).step.named_source == source
 

@@ -93,9 +93,7 @@ def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, conte
     assert inverse(positive, "abc", "x", "y", "z", drop="any") == context
 
 
-@pytest.mark.parametrize(
-    ("drop", "pairs"), [({}, ["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]), ({"drop": "any"}, 15)]
-)
+@for_each("drop, pairs", ({}, ["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]), ({"drop": "any"}, 15))
 def test_inverse_selection_starts_from_equation_1_and_scores_the_pairs_of_six_documents_at_once(drop, pairs):
     engine = FakeEngine()
     chosen(engine, "abc", "x", "y", "z", selection="cis", **drop)
@@ -191,7 +189,7 @@ def test_reaching_the_threshold_suffices_and_a_document_that_comes_twice_counts_
     assert forward("ax ay", "aab", "x", "y", "") == "abx"
 
 
-@pytest.mark.parametrize("selection", ["cis", "cfs"])
+@for_each("selection", "cis", "cfs")
 def test_the_first_stage_document_comes_first_in_a_pair_and_a_full_context_has_none(selection):
     engine = FakeEngine()
     assert chosen(engine, "abc", "x", "y", "z", k=3, selection=selection) == "abc"
@@ -311,12 +309,10 @@ def test_the_weight_of_the_first_stage_can_be_taken_away():
     assert chosen(engine, "ab", "xy", "", **{**settings, "k": 2}, rank_weight=0) == "ay"
 
 
-@pytest.mark.parametrize(
-    ("positive", "selection", "context", "pairs"),
-    [
-        ("ay bz", {"selection": "cfs", "lookahead": 1}, "abyz", ["ax", "ay", "ab", "bz", "bw", "ba"]),
-        ("ax bx az", {"selection": "cis"}, "abxz", ["ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"]),
-    ],
+@for_each(
+    "positive, selection, context, pairs",
+    ("ay bz", {"selection": "cfs", "lookahead": 1}, "abyz", ["ax", "ay", "ab", "bz", "bw", "ba"]),
+    ("ax bx az", {"selection": "cis"}, "abxz", ["ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"]),
 )
 def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call(positive, selection, context, pairs):
     engine = FakeEngine(*positive.split())

@@ -35,7 +35,7 @@ def test_boosts_of_the_paper(title, query, boost):
     assert document.score == pytest.approx(2.0 * boost)
 
 
-@pytest.mark.parametrize(("title", "query"), [("Ko\u0308ln", "K\u00f6ln"), ("K\u00f6ln", "Ko\u0308ln")])
+@for_each("title, query", ("Ko\u0308ln", "K\u00f6ln"), ("K\u00f6ln", "Ko\u0308ln"))
 def test_letters_with_accents_may_be_written_either_way(title, query):
     [document] = TitleMatchRanker().run(query=query, documents=[candidate(title)])["documents"]
     assert document.score == 1.5

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import QUESTION, document, search_step, state
@@ -25,7 +23,7 @@ def reasoner(reply: str = ANSWER, **changes: Any) -> Reasoner:
     return Reasoner(ScriptedChatGenerator([reply], **changes.pop("model", {})), **changes)
 
 
-@pytest.mark.parametrize("steps", [(), (RETRIEVED,)])
+@for_each("steps", (), (RETRIEVED,))
 def test_the_only_call_of_a_method_is_not_forced(steps: tuple[Step, ...]):
     reached = reasoner("1974", must_answer=True, prompt="answer_once").run(state(*steps))["state"]
 
@@ -49,12 +47,10 @@ def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(repl
     assert any(word in prompt for word in ("Self-Evaluation", "label")) is evaluates
 
 
-@pytest.mark.parametrize(
-    ("reply_format", "reply"),
-    [
-        ("text", ANSWER),
-        ("json", json.dumps({"action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "So."})),
-    ],
+@for_each(
+    "reply_format, reply",
+    ("text", ANSWER),
+    ("json", json.dumps({"action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "So."})),
 )
 def test_an_evaluation_that_nobody_wanted_is_dropped(reply_format: str, reply: str):
     step = reasoner(reply, reply_format=reply_format, self_evaluation=False).run(state())["state"].step

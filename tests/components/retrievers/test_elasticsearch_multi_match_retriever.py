@@ -212,7 +212,7 @@ class TestAnalysisOfManyTexts:
         ["linz"],
     )
 
-    @pytest.mark.parametrize(("texts", "tokens", "requests"), [(TEXTS, TOKENS, 1), (("", " "), ([], []), 0)])
+    @for_each("texts, tokens, requests", (TEXTS, TOKENS, 1), (("", " "), ([], []), 0))
     def test_takes_one_request_and_of_nothing_none(self, texts: Any, tokens: Any, requests: int):
         server = Analysis()
         assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts) == list(tokens)

@@ -84,7 +84,7 @@ class TestTheCall:
         assert schema["name"] == "critique"
         assert list(schema["schema"]["properties"]) == ["relevance", "answer", "support", "usefulness"]
 
-    @pytest.mark.parametrize(("prompts", "said"), [("product", True), ("paper", False)])
+    @for_each("prompts, said", ("product", True), ("paper", False))
     def test_rules_memory_out_for_users_and_says_nothing_of_it_to_measure_a_method(self, prompts: Any, said: bool):
         routed(POOR, reached=state(observed_step(ALPHA), prompts=prompts))
 
@@ -293,7 +293,7 @@ class TestBeforeTheSearch:
         CALLS.clear()
         assert await critic(script, retrieval="adaptive").run_async(state()) == {name: reached}
 
-    @pytest.mark.parametrize(("sources", "output"), [(("local",), "search"), (("local", "web"), "unanswered")])
+    @for_each("sources, output", (("local",), "search"), (("local", "web"), "unanswered"))
     def test_a_doubt_searches_but_never_decides_for_the_web(self, sources: tuple[str, ...], output: str):
         name, reached = routed("Hm.", reached=state(sources=sources, external=("web",)), retrieval="adaptive")
 

@@ -181,7 +181,7 @@ class TestDocuments:
         assert (found.id, found.meta["source"], found.embedding, found.sparse_embedding) == ("a", "local", None, None)
         assert given.meta["source"] == "other", "the retriever's own document stays as it is"
 
-    @pytest.mark.parametrize("key", ["url", "link"])
+    @for_each("key", "url", "link")
     def test_of_a_web_search_carry_their_address(self, key: str):
         found = source(Giving(document("a", **{key: "https://example.org/a"}))).run("a")["documents"][0]
 

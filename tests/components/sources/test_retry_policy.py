@@ -109,7 +109,7 @@ def test_there_is_no_pause_before_the_first_attempt(carry_out: Carry, pauses: li
     assert pauses == []
 
 
-@pytest.mark.parametrize("error", [FilterError("no such field"), KeyboardInterrupt()], ids=["filters", "interrupt"])
+@for_each("error", FilterError("no such field"), KeyboardInterrupt())
 def test_what_no_further_attempt_repairs_is_raised_at_once(error: BaseException):
     provider = Provider(error)
 

@@ -54,7 +54,7 @@ class TestAnswer:
         assert result["errors"] == []
         assert compose(state(answer_step(forced=True)))["forced"]
 
-    @pytest.mark.parametrize("last", [Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT)])
+    @for_each("last", Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT))
     def test_that_is_empty_or_nothing_but_a_citation_is_an_error(self, last: Step):
         result = compose(state(observed_step(LOCAL), last))
 
@@ -213,7 +213,7 @@ class TestCitations:
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
 
-    @for_each("answer, shown", ("1974",) * 2, ("1974 [7]",) * 2, ("1974 [1]", "1974"), ("1974 [W1]", "1974"))
+    @for_each("answer, shown", ("1974",) * 2, ("1974 [7]", "1974 (7)"), ("1974 [1]", "1974"), ("1974 [W1]", "1974"))
     def test_an_answer_that_cites_nothing_that_was_shown_or_without_a_code_is_marked(self, answer: str, shown: str):
         result = self.composed(answer)
 

@@ -100,10 +100,39 @@ def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
     assert read_citations(f"1666 [{own}]{flood[:5]}{flood[-5:]}", known)[1] == ["W1"]
 
 
-@for_each("answer", "[1984]", "Route [66]", "the interval [1, 5]", "[1, 2]", "[2019]", "x[i]", "[5kw]")
-def test_brackets_that_hold_anything_else_belong_to_the_answer(answer: str):
-    assert read_citations(f"{answer} [2fb]", KNOWN) == (answer, ["2"])
-    assert cite_plainly(answer, KNOWN) == answer
+@for_each(
+    "answer, shown",
+    *(("[1984]", "(1984)"), ("1887 [W2]", "1887 (W2)"), ("1887\u30109\u3011", "1887(9)"), ("[1, 5]", "(1, 5)")),
+    *((other, other) for other in ("x[i]", "[5kw]", "5kw", "(3)", "`a[0:2]`")),
+)
+def test_other_brackets_belong_to_the_answer_but_none_looks_like_the_mark_of_a_passage(answer: str, shown: str):
+    assert read_citations(f"{answer} [2fb]", KNOWN) == (shown, ["2"])
+    assert cite_plainly(answer, KNOWN) == cite_plainly(answer, {}) == shown
+
+
+BENT = "(2fb) [^2fb] [cite:2fb] [2fb_Beatrix_Ollard] **[2fb]** `[2fb]` [**2fb**] 2fb _2FB_ [2-fb] (see_2fb)"
+
+
+@for_each("bent", *BENT.split())
+def test_a_code_that_a_model_bends_cites_its_passage_and_is_not_shown(bent: str):
+    answer = "1969 " + (bent if bent == "_2FB_" else bent.replace("_", " "))
+    plain, cited = read_citations(answer, KNOWN)
+
+    assert (plain.removesuffix(" (see)"), cited) == ("1969", ["2"])
+    assert cite_plainly(answer, KNOWN) in ("1969 [2]", "1969 ([2])", "1969 (see [2])")
+
+
+AROUND = st.text(" ()[]^*_`:;.-cite1W\u3010\u3011", max_size=5)
+
+
+@given(st.lists(st.tuples(AROUND, st.sampled_from([*KNOWN, "W2fb", "A1kx", "d3ZR"]), AROUND)))
+def test_no_code_of_a_passage_and_no_mark_of_another_reaches_a_reader(parts: list[tuple[str, str, str]]):
+    answer = "".join(map("".join, parts))
+
+    for shown, marks in ((read_citations(answer, KNOWN)[0], ()), (cite_plainly(answer, KNOWN), KNOWN.values())):
+        codes = re.findall(r"(?<![^\W_])[ADW]?(\d[a-z]{2})(?![^\W_])", shown, re.IGNORECASE)
+        assert {code.lower() for code in codes}.isdisjoint({"1kx", "2fb", "3zr", "1cc"})
+        assert set(re.findall(r"\[([AW]?\d+)\]", shown)) <= {*marks}
 
 
 def test_marks_have_codes_that_follow_from_the_question_and_the_document_and_none_with_the_prompts_of_the_papers():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import document, found, search_step, state
+from tests.for_each import for_each
 
 ALPHA = document("alpha")
 
@@ -20,13 +19,10 @@ def test_each_document_is_shown_once_stamped_with_its_step_and_without_a_title_n
     assert reached.events[-1].data == {"source": "local", "documents": ["alpha", "gamma"]}
 
 
-@pytest.mark.parametrize(
-    ("step", "note"),
-    [
-        (search_step("a"), "No passages were found. Try other words."),
-        (Step(Action.SEARCH, query="a"), "No passages were found."),
-    ],
-    ids=["words of a model", "the question itself"],
+@for_each(
+    "step, note",
+    (search_step("a"), "No passages were found. Try other words."),
+    (Step(Action.SEARCH, query="a"), "No passages were found."),
 )
 def test_where_nothing_was_found_only_a_model_that_chose_the_words_is_advised(step: Step, note: str):
     assert observe(state(step), [], None).step.note == note

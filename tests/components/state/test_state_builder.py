@@ -63,16 +63,14 @@ class TestRun:
         assert state.steps == ()
         assert state.started > 0
 
-    @pytest.mark.parametrize(
-        ("options", "settings"),
-        [
-            (
-                {"sources": ["web", "archive"], "preferred": "web"},
-                {"sources": ("archive", "web"), "preferred": "web", "max_steps": 3},
-            ),
-            # Without the preferred source the first allowed one takes its place.
-            ({"sources": ["archive", "web"], "max_steps": 0}, {"preferred": "archive", "max_steps": 0}),
-        ],
+    @for_each(
+        "options, settings",
+        (
+            {"sources": ["web", "archive"], "preferred": "web"},
+            {"sources": ("archive", "web"), "preferred": "web", "max_steps": 3},
+        ),
+        # Without the preferred source the first allowed one takes its place.
+        ({"sources": ["archive", "web"], "max_steps": 0}, {"preferred": "archive", "max_steps": 0}),
     )
     def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self, options: Any, settings: Any):
         reached = builder().run("Who?", **options)["state"].settings

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prefrag.components.text.addresses import safe_url, without_userinfo
 from tests.for_each import for_each
 
@@ -22,7 +20,7 @@ def test_a_password_is_removed_from_any_text(text: str, shown: str):
     assert without_userinfo(text) == shown
 
 
-@pytest.mark.parametrize("url", ["https://ok.example/a?b=c#d", "http://münchen.example:8080/"])
+@for_each("url", "https://ok.example/a?b=c#d", "http://münchen.example:8080/")
 def test_pages_may_be_followed(url: str):
     assert safe_url(url) == url
 

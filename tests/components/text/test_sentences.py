@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,7 +104,7 @@ class TestStrips:
 
         assert split_strips(text, 3) == ["One is. Two is.", "Three is.  Four is.", "Five is. Six is. Seven is."]
 
-    @pytest.mark.parametrize("text", ["One is.", "One is. Two is."])
+    @for_each("text", "One is.", "One is. Two is.")
     def test_one_or_two_sentences_are_one(self, text: str):
         assert split_strips(text, 1) == [text]
 

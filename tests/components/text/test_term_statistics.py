@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from math import isclose, log
 from pathlib import Path
 
-import pytest
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -101,7 +100,7 @@ def test_an_index_stems_the_words_and_knows_their_frequencies(tmp_path: Path):
     assert isclose(weights["prize"], prize, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize(("meta", "text"), [({"title": "Aurora"}, "Aurora It was a boat."), ({}, " It was a boat.")])
+@for_each("meta, text", ({"title": "Aurora"}, "Aurora It was a boat."), ({}, " It was a boat."))
 def test_the_text_of_a_passage_holds_the_title_that_it_has(meta: dict[str, str], text: str):
     assert passage_text(Document(content="It was a boat.", meta=meta)) == text
     assert passage_text(Document(id="a", meta={"title": None})) == " "

@@ -73,7 +73,7 @@ def test_an_address_that_is_none_belongs_to_no_domain():
     assert not DomainFilter(allowed=["example.org"]).allows(broken)
 
 
-@pytest.mark.parametrize("key", ["url", "link"])
+@for_each("key", "url", "link")
 def test_the_address_of_a_document_stands_under_either_name(key: str):
     page = document("a", **{key: "https://example.org/a"})
 

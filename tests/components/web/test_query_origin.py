@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.web.query_origin import find_origin, is_question
 from tests.components.samples import document, observed_step, search_step, settings, state
+from tests.for_each import for_each
 
 PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
 CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
 WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
-QUESTIONS = (
-    *("Who built alpha?", "alpha builder", "Name the yard that built alpha.", "Hi,\nwho built alpha?\nThanks!"),
-    *(
-        "I sail a boat of 1974. Who built it?",
-        "Which came first: alpha or the boat that Quill built?",
-        "谁建造了阿尔法\uff1f",
-    ),
-    *("Who said “I shall return”?", "What does <chat_history> mean in Open WebUI?", "आल्फा को किसने बनाया?"),
-)
-OTHERS = (
-    *(
-        "Human: When?\nAI: In May.",
-        "User: When? Bot: In May.",
-        "<|im_start|>user When?<|im_end|>",
-        "[INST] When? [/INST]",
-    ),
-    *('[{"role": "user", "content": "When?"}]', "<conversation>When?</conversation>", "What is it?\n```\nIn May.\n```"),
-    *("Rephrase: the yard was sold.", "Who wrote this?\n\nThe yard was sold in May.", "a " * 17, "word " * 101 + "?"),
-    *("Name it: the yard was sold to the house of Quill", "The board met on Monday. The yard was sold in May."),
-)
+QUESTIONS = ["Who built alpha?", "alpha builder", "Name the yard that built alpha.", "Hi,\nwho built alpha?\nThanks!"]
+QUESTIONS += ["I sail a boat of 1974. Who built it?", "Which came first: alpha or the boat that Quill built?"]
+QUESTIONS += [
+    "Who said “I shall return”?",
+    "What does <chat_history> mean?",
+    "आल्फा को किसने बनाया?",
+    "谁建造了阿尔法\uff1f",
+]
+OTHERS = ["Human: When?\nAI: In May.", "User: When? Bot: In May.", "<|im_start|>user When?", "[INST] When? [/INST]"]
+OTHERS += ['[{"role": "user", "content": "When?"}]', "<chat>When?</chat>", "What is it?\n```\nIn May.\n```", "a " * 17]
+OTHERS += ["Rephrase: the yard was sold.", "Who wrote this?\n\nThe yard was sold in May.", "word " * 101 + "?"]
+OTHERS += ["Name it: the yard was sold to the house of Quill", "The board met on Monday. The yard was sold in May."]
 
 
-@pytest.mark.parametrize("message", [*QUESTIONS, *OTHERS])
+@for_each("message", *QUESTIONS, *OTHERS)
 def test_a_question_is_told_by_its_form(message: str):
     assert is_question(message) is (message in QUESTIONS)
 
 
-@pytest.mark.parametrize(("message", "asks"), [("The yard was sold.", False), ("Who built it?", True), ("alpha", True)])
+@for_each("message, asks", ("The yard was sold.", False), ("Who built it?", True), ("alpha", True))
 def test_with_a_system_prompt_what_asks_nothing_may_be_a_text_for_it(message: str, asks: bool):
     assert is_question(message, instructed=True) is asks
 
@@ -57,17 +49,15 @@ def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], othe
     assert find_origin(text, state(question=text)) or is_question(text)
 
 
-@pytest.mark.parametrize(
-    ("query", "question", "history", "passes"),
-    [
-        ("who paid for the yard", "And who paid?", ("assistant", PASSAGE), True),
-        ("who bought the shipyard of Ostermoor", "And who paid?", ("assistant", PASSAGE), True),
-        ("Ostermoor Quill 41 million", "And who paid?", ("assistant", PASSAGE), False),
-        ("41", "And who paid?", ("assistant", PASSAGE), False),
-        ("Ostermoor Quill 41 million", "Did Quill pay Ostermoor 41 million?", ("assistant", PASSAGE), True),
-        ("Ostermoor Quill 41 million", "And who paid?", ("user", "Did Quill pay Ostermoor 41 million?"), True),
-        ("Ostermoor Quill 41 million", "And who paid?", ("user", f"Shorten this:\n\n{PASSAGE}"), False),
-    ],
+@for_each(
+    "query, question, history, passes",
+    ("who paid for the yard", "And who paid?", ("assistant", PASSAGE), True),
+    ("who bought the shipyard of Ostermoor", "And who paid?", ("assistant", PASSAGE), True),
+    ("Ostermoor Quill 41 million", "And who paid?", ("assistant", PASSAGE), False),
+    ("41", "And who paid?", ("assistant", PASSAGE), False),
+    ("Ostermoor Quill 41 million", "Did Quill pay Ostermoor 41 million?", ("assistant", PASSAGE), True),
+    ("Ostermoor Quill 41 million", "And who paid?", ("user", "Did Quill pay Ostermoor 41 million?"), True),
+    ("Ostermoor Quill 41 million", "And who paid?", ("user", f"Shorten this:\n\n{PASSAGE}"), False),
 )
 def test_a_query_is_mostly_of_the_persons_own_words(query: str, question: str, history: tuple[str, str], passes: bool):
     assert bool(find_origin(query, replace(state(question=question), history=(history,)))) is not passes
@@ -81,15 +71,13 @@ def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
     assert "stand in an earlier answer" in find_origin("Ostermoor Quill million", attached)
 
 
-@pytest.mark.parametrize(
-    ("query", "source", "held"),
-    [
-        ("Ostermoor was sold to the house", "local", True),
-        ("Ostermoor was sold for how much", "local", False),
-        ("Ostermoor was sold to the house", "web", False),
-        (CHINESE[6:13], "local", True),
-        (CHINESE[6:9], "local", False),
-    ],
+@for_each(
+    "query, source, held",
+    ("Ostermoor was sold to the house", "local", True),
+    ("Ostermoor was sold for how much", "local", False),
+    ("Ostermoor was sold to the house", "web", False),
+    (CHINESE[6:13], "local", True),
+    (CHINESE[6:9], "local", False),
 )
 def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str, held: bool):
     read = observed_step(document("a", PASSAGE), document("b", CHINESE), source=source)

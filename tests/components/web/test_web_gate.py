@@ -31,11 +31,7 @@ class TestALimit:
 
 
 class TestASearchBefore:
-    @pytest.mark.parametrize(
-        "failed",
-        [Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone")],
-        ids=["failed", "failed when it was recorded"],
-    )
+    @for_each("failed", Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone"))
     def test_that_failed_ends_the_run(self, failed: Search):
         with pytest.raises(
             RunError, match="The source 'local' failed: gone. So the query was not sent to 'web'"

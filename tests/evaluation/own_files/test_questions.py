@@ -34,15 +34,22 @@ def test_each_question_has_its_fields_and_an_identifier_of_its_own():
         assert question.get("document", question["subject"]).startswith(question["subject"])
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_evaluate_reads_the_questions(half: str):
-    path = Path(checks.__file__).with_name(f"{half}.jsonl")
+@pytest.mark.parametrize("name", ["dev", "test", "languages"])
+def test_evaluate_reads_the_questions(name: str):
+    path = Path(checks.__file__).with_name(f"{name}.jsonl")
 
-    assert len(load_questions(path)) == len(HALVES[half])
+    assert len(load_questions(path)) == len(read_questions(name))
+
+
+def test_there_are_twenty_questions_in_each_language():
+    asked = Counter(question["type"] for question in read_questions("languages"))
+
+    assert asked == {package["folder"]: 20 for package in read_packages("languages.json")}
+    assert len(asked) == 6
 
 
 def test_subjects_take_turns_between_the_halves():
-    packages = sorted(package["package"] for package in read_packages())
+    packages = sorted(package["package"] for package in read_packages("packages.json"))
     organisations = sorted({file["path"].split("/")[0] for file in read_organisations()})
 
     for place, half in enumerate(HALVES):

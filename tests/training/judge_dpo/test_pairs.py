@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from prefrag.training.judge_dpo.candidates import GRID, Candidate, Gold, JudgedStep
 from prefrag.training.judge_dpo.pairs import (
     NO_GOLD,
@@ -17,6 +15,7 @@ from prefrag.training.judge_dpo.pairs import (
     drop_repeated,
     make_pair,
 )
+from tests.for_each import for_each
 
 
 def step(question: str, number: int, status: bool | None, prompt: str = "", **fields: object) -> SampledStep:
@@ -81,7 +80,7 @@ def test_held_out_steps_need_no_pair():
     assert Counter(one.judged.gold.status for one in kept if one.judged.gold) == {True: 6, False: 6}
 
 
-@pytest.mark.parametrize("canonical", [False, True])
+@for_each("canonical", False, True)
 def test_without_gold_or_without_any_verdict_there_is_no_pair(canonical: bool):
     assert make_pair(step("a", 2, None), canonical) == NO_GOLD
     assert make_pair(step("a", 2, True), canonical) == UNREADABLE

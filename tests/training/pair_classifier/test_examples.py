@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
 from haystack import Document
 
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.examples import PairExample, count_kinds, draw_pairs
+from tests.for_each import for_each
 
 CORPUS = [Document(id=key, content=key) for key in "abcdefghijklmnopqrstuvwxyz"]
 BY_ID = {one.id: one for one in CORPUS}
@@ -51,7 +51,7 @@ def test_mixed_negatives_are_also_unrelated_documents():
     assert len(unrelated) > 3
 
 
-@pytest.mark.parametrize("negatives", ["hard", "mixed"])
+@for_each("negatives", "hard", "mixed")
 def test_no_pair_is_drawn_twice(negatives: str):
     examples = drawn("abcd", "xyz", negatives=negatives)
 

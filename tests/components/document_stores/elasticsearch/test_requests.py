@@ -8,11 +8,10 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    "hosts", ["http://elastic:SECRETPW@es:9200", ["http://es:9200", "https://elastic:SECRETPW@es2:9200"]]
-)
+@for_each("hosts", "http://elastic:SECRETPW@es:9200", ["http://es:9200", "https://elastic:SECRETPW@es2:9200"])
 def test_no_message_has_the_password(hosts: str | list[str]):
     store = ElasticsearchDocumentStore(hosts=hosts)
 

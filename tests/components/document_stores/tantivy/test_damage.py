@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,23 @@ class TestDamagedIndex:
 
         with pytest.raises(RuntimeError, match="The source 'local' failed: TantivyBM25Retriever: The index .* damaged"):
             source.run("heron")
+
+    @pytest.mark.parametrize("kind", ["fast", "fieldnorm", "idx", "pos", "store", "term"])
+    @pytest.mark.parametrize("size", [0, 10, 4096])
+    def test_that_has_been_cut_short_under_its_readers_is_refused_before_it_is_read(
+        self, herons: Path, kind: str, size: int
+    ):
+        store = TantivyDocumentStore(path=str(herons))
+        assert len(store.search("heron river")) == 10
+        (file,) = herons.glob(f"*.{kind}")
+        held = file.read_bytes()
+        os.truncate(file, min(size, len(held) - 1))
+
+        for call in CALLS.keys() - {"analyze"}:
+            with pytest.raises(DocumentStoreError, match=rf"damaged \(\w+\.{kind} has become shorter\): restore"):
+                CALLS[call](store)
+        file.write_bytes(held)
+        assert len(store.search("heron river")) == 10
 
     def test_is_not_blamed_for_what_the_caller_did(self, herons: Path):
         with pytest.raises(ValueError, match="top_k"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,7 +104,7 @@ class TestTheWholeChain:
             read("Corvo has a mayor. So the answer is: Dora.", must_answer=True).thought == "Corvo has a mayor. So the"
         )
 
-    @pytest.mark.parametrize("text", ["", "So the answer is: "])
+    @for_each("text", "", "So the answer is: ")
     def test_without_an_answer_is_unreadable(self, text: str):
         assert read(text, must_answer=True).action is Action.UNREADABLE
 

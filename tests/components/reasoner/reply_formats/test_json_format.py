@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +38,7 @@ class TestSchema:
     def test_allows_nothing_but_an_answer_at_the_end(self):
         assert schema(must_answer=True)["properties"]["action"] == {"const": "Final_Answer"}
 
-    @pytest.mark.parametrize("must_answer", [True, False])
+    @for_each("must_answer", True, False)
     def test_bounds_every_text(self, must_answer: bool):
         variants = [schema(must_answer)] if must_answer else schema(must_answer)["anyOf"]
 
@@ -191,12 +190,10 @@ class TestForcedAnswers:
 
         assert (step.action, step.answer) == (Action.ANSWER, "It is 1974.")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
-        [
-            {"thought": "The yard is open.", "action": "Search_Engine", "query": "x"},
-            {"thought": "I need to search for more."},
-        ],
+        {"thought": "The yard is open.", "action": "Search_Engine", "query": "x"},
+        {"thought": "I need to search for more."},
     )
     def test_that_search_instead_are_none(self, reply: dict[str, str]):
         assert read(reply, must_answer=True).action is Action.UNREADABLE

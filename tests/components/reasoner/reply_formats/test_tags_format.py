@@ -78,7 +78,7 @@ class TestSearches:
     def test_go_back_with_a_thought_that_is_opened(self):
         assert read("I look.</think><search>x").reply == "<think>I look.</think><search>x</search>"
 
-    @pytest.mark.parametrize("opening", ["<think>", ""])
+    @for_each("opening", "<think>", "")
     def test_that_are_only_thought_of_are_not_made(self, opening: str):
         thought = "Should I <search>moon</search>? No, <answer>1812</answer>!"
 

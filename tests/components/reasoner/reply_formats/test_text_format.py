@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,7 +153,7 @@ class TestSeveralStepsInOneReply:
     def test_an_answer_behind_an_invented_observation_is_none(self):
         assert read("Thought: I remember." + self.INVENTED).action is Action.UNREADABLE
 
-    @pytest.mark.parametrize("must_answer", [True, False])
+    @for_each("must_answer", True, False)
     def test_one_that_opens_with_an_invented_observation_is_unreadable(self, must_answer: bool):
         assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
 
@@ -175,7 +174,7 @@ class TestAnswers:
 
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
 
-    @pytest.mark.parametrize("reply", ["Action: Final Answer\nAction Input: 1974", "Action: Finish[1974]"])
+    @for_each("reply", "Action: Final Answer\nAction Input: 1974", "Action: Finish[1974]")
     def test_written_as_an_action_are_answers(self, reply: str):
         step = read(f"Thought: I know.\n{reply}\nSelf-Evaluation: INCORRECT\nExplanation: A guess.")
 

@@ -1,0 +1,173 @@
+"""Kill a server and its indexing process at many points of an upload and of a deletion, and compare folder and index.
+
+Each point has SIGKILL for the whole group of processes, as a container or a machine without memory gives it; then the
+server starts again. The files and what the index holds of them have to be the same, all of them as before the change or
+all as after it, after it where it was acknowledged, and nothing else may lie in the folder of the uploads.
+
+    python -m benchmarks.faults --kills 50
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from benchmarks.load import START_DEADLINE_SECONDS, free_port
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.indexing.file_conversion import fingerprint
+
+_PREFRAG = (sys.executable, "-m", "prefrag.cli.main")
+_TEXT = "The board of the harbour met in May and spoke of buoys, boats and the tower. "
+
+
+class KilledServer:
+    """A server over a folder of data, killed again and again.
+
+    :param data: The folder, empty.
+    """
+
+    def __init__(self, data: Path):
+        self.data = data
+        self._environment = {**os.environ, "PREFRAG_DATA_DIR": str(data), "PREFRAG_COLLECTIONS": "all"}
+        self._environment |= {"PREFRAG_WEB": "off", "HAYHOOKS_LOG_LEVEL": "ERROR"}
+        (data / "own.txt").write_text(_TEXT)
+        self._run("index", str(data / "own.txt"))
+        self._headers = {"Authorization": f"Bearer {self._run('keys', 'add', 'loader', '--write').split()[0]}"}
+        self.start()
+
+    def _run(self, *command: str) -> str:
+        done = subprocess.run([*_PREFRAG, *command], env=self._environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        port = free_port()
+        command = [*_PREFRAG, "serve", "--port", str(port), "--pipeline", "vanilla_local"]
+        output = (self.data / "log").open("ab")
+        self._process = subprocess.Popen(
+            command, env=self._environment, stdout=output, stderr=output, start_new_session=True
+        )
+        self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=self._headers, timeout=120)
+        deadline = time.monotonic() + START_DEADLINE_SECONDS
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                if self._client.get("/live").status_code == 200:
+                    return
+            except httpx.HTTPError:
+                time.sleep(0.05)
+        raise SystemExit(f"The server did not start:\n{(self.data / 'log').read_text()[-3000:]}")
+
+    def kill(self) -> None:
+        """Kill the server and all that it has started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def upload(self, files: dict[str, str]) -> bool:
+        """Upload files; whether that is acknowledged."""
+        parts = [("files", (name, text)) for name, text in files.items()]
+        try:
+            return self._client.post("/collections/kept/documents", files=parts).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def delete(self, name: str) -> bool:
+        """Delete a document; whether that is acknowledged."""
+        try:
+            listed = self._client.get("/collections/kept/documents").json()["documents"]
+            [number] = [each["id"] for each in listed if each["name"] == name]
+            return self._client.delete(f"/collections/kept/documents/{number}").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def processor_seconds(self) -> float:
+        """Sum up the processor time of the processes that the server has started."""
+        ticks = 0
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = status.read_text().rpartition(") ")[2].split()
+                if int(fields[2]) == self._process.pid != int(status.parent.name):
+                    ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def find_differences(self) -> tuple[dict[str, str], list[str]]:
+        """Read the files that there are, and what is wrong with them."""
+        uploads = self.data / "uploads"
+        folder = uploads / "kept"
+        files = {each.name: each.read_text() for each in folder.iterdir()} if folder.exists() else {}
+        wrong = [f"{each} is left" for each in os.listdir(uploads) if each != "kept"]
+        held: dict[str, set[str]] = {}
+        for passage in TantivyDocumentStore(path=str(self.data / "indexes" / "kept")).filter_documents():
+            held.setdefault(Path(passage.meta["file_path"]).name, set()).add(passage.meta["file_hash"])
+        wrong += [f"{each} is indexed, and no file" for each in held.keys() - files.keys()]
+        wrong += [
+            f"{name} is not what is indexed" for name in files if held.get(name) != {fingerprint(files[name].encode())}
+        ]
+        return files, wrong
+
+
+def kill_series(points: int, data: Path) -> list[str]:
+    """Kill a server at many points, print what became of the changes, and list what is wrong."""
+    server = KilledServer(data)
+    server.upload({"keep.txt": _TEXT * 300, "gone.txt": _TEXT, "more.txt": _TEXT})
+    problems: list[str] = []
+    seen: Counter[str] = Counter()
+    times = []
+    try:
+        for number in range(points):
+            kind = "upload" if number % 3 else "delete"
+            # The same change twice before, so that the points are those of the change and not of imports.
+            for again in range(2):
+                began, spent = time.monotonic(), server.processor_seconds()
+                change, _ = _make_change(server, kind, f"{number}-{again}")
+                change()
+                took = time.monotonic() - began
+            if kind == "upload":
+                times.append(server.processor_seconds() - spent)
+            before, _ = server.find_differences()
+            change, after = _make_change(server, kind, str(number))
+            with ThreadPoolExecutor(1) as pool:
+                reply = pool.submit(change)
+                time.sleep(1.3 * took * (number + 0.5) / points)
+                server.kill()
+            acknowledged = reply.result()
+            server.start()
+            found, wrong = server.find_differences()
+            if found not in (before, after):
+                wrong.append("the files are neither those before nor those after")
+            if acknowledged and found != after:
+                wrong.append("what was acknowledged is lost")
+            seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if found == after else 'undone'}"] += 1
+            problems += [f"point {number}: {each}" for each in wrong]
+    finally:
+        server.kill()
+    print(
+        f"{points} kills: {', '.join(f'{count} {name}' for name, count in sorted(seen.items()))}; {len(problems)} "
+        f"problems. An upload of three files took a process that waited {median(times):.2f} s of processor time, "
+        f"{max(times):.2f} s at most.",
+        flush=True,
+    )
+    return problems
+
+
+def _make_change(server: KilledServer, kind: str, version: str) -> tuple[Callable[[], bool], dict[str, str]]:
+    """Make a change and the files that there are afterwards: one replaced and two added, or one deleted."""
+    before, _ = server.find_differences()
+    if kind == "upload":
+        names = ("keep.txt", f"a{version}.txt", f"b{version}.txt")
+        files = dict.fromkeys(names, f"Version {version}. {_TEXT * 300}")
+        return partial(server.upload, files), {**before, **files}
+    gone = max(before)
+    return partial(server.delete, gone), {name: text for name, text in before.items() if name != gone}

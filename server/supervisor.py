@@ -1,0 +1,124 @@
+"""A parent that holds the listening socket, and starts a process that serves anew when a signal has killed it."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import uvicorn
+
+from prefrag.components.errors import PrefragError
+
+_MOST_DEATHS = 5
+_SECONDS = 60.0
+_STARTUP_FAILED = 3
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_CAUSES = {
+    "SIGBUS": "a file that it reads, such as one of an index, has become shorter or cannot be read any more",
+    "SIGKILL": "somebody has ended it, or the machine had no memory left",
+}
+
+
+def run(app: str, **options: Any) -> None:
+    """Serve until a signal tells to stop, with ``workers`` processes.
+
+    :param app: The place of the function that builds the application.
+    :param options: See uvicorn.
+    :raises PrefragError: When processes keep dying.
+    :raises SystemExit: When one could not start, or has ended by itself.
+    """
+    if sys.platform == "win32":
+        uvicorn.run(app, **options)
+        return
+    config = uvicorn.Config(app, **options)
+    listening = config.bind_socket()
+    # Linux alone lets a process with libraries of the system be copied. All is imported once there: a new process is
+    # ready at once, and shares its memory with the others.
+    forks = sys.platform == "linux"
+    if forks:
+        importlib.import_module(app.partition(":")[0])
+        gc.freeze()
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    workers: dict[Any, BaseProcess] = {}
+    stopped_by: list[int] = []
+
+    def stop(number: int, _: Any) -> None:
+        stopped_by.append(number)
+        for worker in workers.values():
+            worker.terminate()
+
+    def start() -> None:
+        # A signal waits until it reaches this worker as well, and the worker until it has handlers of its own.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+        worker = context.Process(target=_work, args=(config, listening))
+        worker.start()
+        workers[worker.sentinel] = worker
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+    handlers = {number: signal.signal(number, stop) for number in _STOPPING}
+    deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+    try:
+        for _ in range(config.workers):
+            start()
+        while workers:
+            for sentinel in wait(list(workers)):
+                dead = workers.pop(sentinel)
+                dead.join()
+                if stopped_by:
+                    continue
+                _report(dead)
+                deaths.append(time.monotonic())
+                if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _SECONDS:
+                    raise PrefragError(
+                        f"The serving process has died {_MOST_DEATHS} times within {_SECONDS:g} seconds. The log names "
+                        "the signals: put right what they say, then start the server again."
+                    )
+                start()
+    finally:
+        stop(0, None)
+        for worker in workers.values():
+            worker.join()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        listening.close()
+
+
+def _report(dead: BaseProcess) -> None:
+    """Log which signal has killed a process; one that has ended by itself could not start, and ends the server."""
+    if (code := dead.exitcode or 0) >= 0:
+        sys.exit(code)
+    from hayhooks.server.logger import log
+
+    name = signal.Signals(-code).name
+    cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
+    log.error("Process {} was killed by {}{}. Another takes its place; its runs are lost.", dead.pid, name, cause)
+
+
+def _work(config: uvicorn.Config, listening: socket.socket) -> None:
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    server = uvicorn.Server(config)
+    server.run(sockets=[listening])
+    if not server.started:
+        sys.exit(_STARTUP_FAILED)
+
+
+def _follow_parent() -> None:
+    """Stop when the parent is gone, so that no process keeps its port."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
