@@ -55,9 +55,9 @@ BUDGET = {
     "evaluation": 8_621,
     "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_343,
+    "server": 4_379,
     "training": 5_270,
-    "tests": 51_126,
+    "tests": 51_156,
 }
 
 
