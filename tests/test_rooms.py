@@ -55,9 +55,9 @@ BUDGET = {
     "evaluation": 8_623,
     "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_343,
+    "server": 4_379,
     "training": 5_270,
-    "tests": 50_530,
+    "tests": 50_560,
 }
 
 
