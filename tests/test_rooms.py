@@ -52,12 +52,12 @@ ROOMS = (
 BUDGET = {
     "cli": 2_188,
     "components": 18_012,
-    "evaluation": 8_621,
+    "evaluation": 8_623,
     "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_344,
+    "server": 4_380,
     "training": 5_270,
-    "tests": 51_126,
+    "tests": 50_560,
 }
 
 

@@ -1,7 +1,5 @@
 """The gate before every search that leaves this machine, on the shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import haystack

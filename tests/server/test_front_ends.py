@@ -1,7 +1,5 @@
 """The chat protocol as front ends use it: their own tasks, attached files, and what a person reads."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -119,6 +119,9 @@ class TestDocuments:
         shown = compose(run.with_step(answer_step(f"1974 [{mark}]")))["documents"]
 
         assert [sentence(one) for one in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
+        # Also those of the very last step, where a run breaks off behind it.
+        [last] = compose(state(observed_step(second, query="Alpha 1974")))["documents"]
+        assert sentence(last) == "Alpha won the prize in 1974."
 
     def test_hold_the_sentence_from_which_a_reader_read_its_answer(self):
         text = "Alpha sank in 1974. Alpha won the prize in 1974."

@@ -1,7 +1,5 @@
 """The gate: which query is sent, and which is held back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
