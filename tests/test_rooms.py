@@ -55,7 +55,7 @@ BUDGET = {
     "evaluation": 8_623,
     "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_379,
+    "server": 4_380,
     "training": 5_270,
     "tests": 50_560,
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import pairwise
 
 from prefrag.components.state.state import State
@@ -43,7 +42,6 @@ _WORK = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly anything that tells.
 
