@@ -51,13 +51,13 @@ ROOMS = (
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_188,
-    "components": 18_003,
-    "evaluation": 8_621,
+    "components": 18_012,
+    "evaluation": 8_623,
     "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_343,
+    "server": 4_380,
     "training": 5_270,
-    "tests": 51_143,
+    "tests": 50_560,
 }
 
 
