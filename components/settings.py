@@ -207,6 +207,12 @@ class _Service(BaseSettings):
         "none",
     )
     max_upload_bytes: Count = _setting(50_000_000, "the most bytes of one upload of documents")
+    upload_bytes_a_day: CountOrNone = _setting(
+        5_000_000_000, "the most bytes that one key uploads in a day, to one process; 0 is no limit"
+    )
+    max_collections: Count = _setting(100, "the most collections that uploads may make")
+    max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of the uploaded files of a collection")
+    max_collection_files: Count = _setting(5_000, "how many uploaded files of a collection close it to more")
     keys_file: Place = _setting(
         None,
         "the file of the keys that `prefrag keys add` makes. Where it is set, the file has to be there: without it no "

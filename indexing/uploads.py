@@ -10,7 +10,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing.corpora import index_corpus, readable_ids
 from prefrag.indexing.discovery import FoundFile, find_files
 from prefrag.indexing.files import index_files
@@ -79,6 +79,11 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None) ->
 def was_made_by_upload(collection: str) -> bool:
     """Check whether an upload has made an index, rather than the command line."""
     return (index_path(collection) / _MARK).exists()
+
+
+def count_made_by_uploads() -> int:
+    """Count the indexes that uploads have made."""
+    return len(list(data_directory().glob(f"indexes/*/{_MARK}")))
 
 
 class PendingChanges(PassageStore):

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, HTTPException, Request
 from haystack.document_stores.errors import DocumentStoreError
+from limits import RateLimitItemPerDay
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.errors import Missing, error_kind
+from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
 from prefrag.indexing.report import IndexReport
@@ -33,6 +35,7 @@ from prefrag.server.collections import (
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.keys import current_access
 from prefrag.server.public_result import hide_folders
+from prefrag.server.shares import Busy, Places, Rate, holder_of
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,9 @@ MAY_NOT_WRITE = (
 )
 # The conversion of files takes a whole processor.
 _CHANGES_AT_ONCE = 2
+# They lie on disk until they are indexed.
+_UPLOADS_AT_ONCE = 16
+_MOST_WAITING = 64
 _READERS = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
@@ -62,10 +68,18 @@ _FORM = {
 }
 
 
-def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]]) -> APIRouter:
-    """Make the routes."""
+def make_routes(
+    indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]], are_shared: Callable[[], bool]
+) -> APIRouter:
+    """Make the routes; ``are_shared`` tells whether places are shared among keys."""
     router = APIRouter(tags=["collections"])
-    places = asyncio.Semaphore(_CHANGES_AT_ONCE)
+    uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
+    places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
+    a_day = settings.upload_bytes_a_day
+    received = Rate(
+        RateLimitItemPerDay(a_day),
+        f"This server process takes {a_day:,} bytes of a key a day (PREFRAG_UPLOAD_BYTES_A_DAY).",
+    )
     # Threads of their own, so that questions never wait for one.
     reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
 
@@ -73,17 +87,17 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
         async with asyncio.timeout(journal.WAIT_SECONDS):
             return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
-    async def change(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(journal.WAIT_SECONDS):
-            await places.acquire()
+    async def change(request: Request, work: Callable[[], T]) -> T:
+        holder = holder_of(request.scope)
+        await places.take(holder, journal.WAIT_SECONDS)
         try:
             return await to_thread.run_sync(work, limiter=changing)
         finally:
-            places.release()
+            places.leave(holder)
 
-    async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
+    async def add(request: Request, collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
         with until_done:
-            return await change(partial(indexing.index, collection, incoming))
+            return await change(request, partial(indexing.index, collection, incoming))
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
@@ -111,28 +125,35 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
+            length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
+            size = int(length) if length.isdecimal() else settings.max_upload_bytes
+            if size <= settings.max_upload_bytes:
+                await read(partial(uploads.check_room, name, size))
+                received.spend(holder, size)
+            await uploading.take(holder, journal.WAIT_SECONDS)
+            until_done.callback(uploading.leave, holder)
             incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
-            work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
+            work = asyncio.create_task(add(request, name, incoming, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             return _describe_report(await asyncio.shield(work), refused)
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
-    async def delete_document(name: str, document: str) -> dict[str, Any]:
+    async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
         with _refuse_errors():
             _check_writing(name)
-            deleted, uploaded = await change(partial(uploads.delete_upload, name, document))
+            deleted, uploaded = await change(request, partial(uploads.delete_upload, name, document))
         return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
-    async def delete_collection(name: str) -> dict[str, Any]:
+    async def delete_collection(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors():
             _check_writing(name)
             if name == served_collection():
                 raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
-            return {"deleted": await change(partial(uploads.delete_collection, name))}
+            return {"deleted": await change(request, partial(uploads.delete_collection, name))}
 
     return router
 
@@ -150,6 +171,8 @@ def _refuse_errors() -> Iterator[None]:
         yield
     except HTTPException:
         raise
+    except Busy as busy:
+        raise HTTPException(busy.status, str(busy), busy.headers) from busy
     except TimeoutError as error:
         raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.web.query_origin import is_question
 
 _TEMPLATE = "### task:"
@@ -74,7 +75,7 @@ def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> st
     if shape := _SHAPE.search(asked):
         title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
         return json.dumps({shape["key"]: [] if shape["list"] else title}, ensure_ascii=False)
-    if is_question(asked, _has_system(messages)):
+    if is_question(asked[:MAX_QUESTION_CHARACTERS], _has_system(messages)):
         return f"This model only writes titles and the like for front ends: ask {name}, which searches your documents."
     return _first_words(asked)
 

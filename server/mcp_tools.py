@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.context import RequestContext
-from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp.types import INVALID_REQUEST, CallToolResult, JSONRPCMessage, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -26,6 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from prefrag.components.prompts.quotation import QUOTED, break_tokens, quote_text, quote_title
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import HEADING, NOT_ANSWERED, label_text, place_text, references, title_text
 from prefrag.server.chat_text import disarm, write_note
 from prefrag.server.served_pipelines import keep_modules_apart, prepare_pipeline
@@ -53,6 +57,9 @@ _BEGINNING = 300
 _PROBLEMS = 5
 _NAME_CHARACTERS = 100
 _TEXT_CHARACTERS = 500
+_MALFORMED = (
+    "This is no message of the protocol: send JSON of at most some hundred levels, without halves of surrogates."
+)
 
 
 def create_server() -> Server[Any, Any]:
@@ -116,7 +123,11 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    async with stdio_server(stdout=anyio.wrap_file(output)) as (received, sent):
+    # As the library would wrap them; it only goes through the lines.
+    lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+    replies = anyio.wrap_file(output)
+    sound: Any = read_sound(lines, replies)
+    async with stdio_server(sound, replies) as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
 
@@ -221,3 +232,28 @@ def _describe_problems(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]
     places = [".".join(str(part)[:_NAME_CHARACTERS] for part in each["loc"]) for each in problems]
     return "; ".join(f"{place}: {each['msg']}" for place, each in zip(places, problems, strict=True))
+
+
+async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
+    """Pass on the lines that are messages, and answer the others, for which the library has no reply.
+
+    :param lines: What a client writes.
+    :param replies: The file that it reads.
+    :returns: The messages.
+    """
+    async for line in lines:
+        try:
+            JSONRPCMessage.model_validate_json(line)
+        except ValueError:
+            error = {"code": INVALID_REQUEST, "message": _MALFORMED}
+            await replies.write(json.dumps({"jsonrpc": "2.0", "id": _find_id(line), "error": error}) + "\n")
+            await replies.flush()
+        else:
+            yield line
+
+
+def _find_id(line: str) -> str | int | None:
+    with suppress(ValueError, RecursionError, AttributeError):
+        found = json.loads(line).get("id")
+        return found if type(found) is int or (isinstance(found, str) and is_text(found)) else None
+    return None

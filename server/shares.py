@@ -11,7 +11,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 
-from limits import RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -32,10 +32,10 @@ def holder_of(scope: Scope) -> str:
 class Busy(Exception):
     """There is no place: 503 where there is none for anybody, 429 where the holder has its share."""
 
-    def __init__(self, status: int, message: str):
+    def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
         self.status = status
-        self.headers = {"Retry-After": str(RETRY_SECONDS)}
+        self.headers = {"Retry-After": str(wait)}
 
 
 class Places:
@@ -117,21 +117,39 @@ class Places:
         return Busy(503, f"Too many {self._what} ({self._held.total()} in work, {waiting} waiting): ask again later.")
 
 
+class Rate:
+    """So much of something a minute or a day for each holder; 0 is no limit."""
+
+    def __init__(self, limit: RateLimitItem, message: str):
+        self._limit = limit
+        self._message = message
+        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+
+    def spend(self, holder: str, cost: int = 1) -> None:
+        """Count what a holder takes, or refuse it uncounted."""
+        if not self._limit.amount:
+            return
+        if not self._limiter.test(self._limit, holder, cost=cost):
+            wait = self._limiter.get_window_stats(self._limit, holder).reset_time - time.time()
+            raise Busy(429, self._message, max(1, math.ceil(wait)))
+        self._limiter.hit(self._limit, holder, cost=cost)
+
+
 class RequestRate:
     """Refuse the requests of a holder that has sent too many in a minute, before their bodies are read."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
-        self.most = settings.requests_a_minute
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+        most = settings.requests_a_minute
+        message = f"This server process takes {most:,} requests of a key in a minute (PREFRAG_REQUESTS_A_MINUTE)."
+        self.rate = Rate(RateLimitItemPerMinute(most), message)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 429."""
-        limit, holder = RateLimitItemPerMinute(self.most), holder_of(scope)
-        counts = self.most and scope["type"] == "http" and not PUBLIC_PATHS.fullmatch(path_of(scope))
-        if not counts or self._limiter.hit(limit, holder):
-            await self.app(scope, receive, send)
-            return
-        wait = math.ceil(self._limiter.get_window_stats(limit, holder).reset_time - time.time())
-        message = f"This server process takes {self.most:,} requests of a key in a minute (PREFRAG_REQUESTS_A_MINUTE)."
-        await refuse(scope, receive, send, 429, message, {"Retry-After": str(max(1, wait))})
+        if scope["type"] == "http" and not PUBLIC_PATHS.fullmatch(path_of(scope)):
+            try:
+                self.rate.spend(holder_of(scope))
+            except Busy as busy:
+                await refuse(scope, receive, send, busy.status, str(busy), busy.headers)
+                return
+        await self.app(scope, receive, send)

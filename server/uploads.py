@@ -19,6 +19,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
@@ -26,7 +27,7 @@ from prefrag.indexing import IndexedFile, list_documents
 from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
 from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
 from prefrag.indexing.stores import open_passages
-from prefrag.indexing.uploads import was_made_by_upload
+from prefrag.indexing.uploads import count_made_by_uploads, was_made_by_upload
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -57,6 +58,23 @@ def read_name(sent: bytes) -> str:
     if len(name.encode()) > _NAME_BYTES or is_windows_name(name):
         raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
     return name
+
+
+def check_room(collection: str, arriving: int) -> None:
+    """Refuse an upload of so many bytes where its collection is full, or would be one too many."""
+    folder, most = uploads_folder(collection), settings.max_collection_bytes
+    sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
+    if sum(sizes) + arriving > most or len(sizes) >= settings.max_collection_files:
+        message = (
+            f"The collection keeps {len(sizes):,} uploaded files with {sum(sizes):,} bytes; it may keep "
+            f"{settings.max_collection_files:,} with {most:,} (PREFRAG_MAX_COLLECTION_FILES, "
+            "PREFRAG_MAX_COLLECTION_BYTES). Delete some, or use another collection."
+        )
+        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
+    made, most = count_made_by_uploads(), settings.max_collections
+    if made >= most and not index_exists(index_path(collection)):
+        message = f"Uploads have made {made} collections, and may make {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:

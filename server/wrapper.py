@@ -231,6 +231,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Have the pipeline's model alone do what a front end wants; no source sees anything of it."""
         with self.refuse_errors():
+            messages = [{**each, "content": read_text(each)} for each in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
             seconds = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(options.get("index"))
@@ -298,7 +299,6 @@ class TaskModel(BasePipelineWrapper):
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Do what the messages ask."""
-        messages = [{**each, "content": read_text(each)} for each in messages]
         return await self._served.complete_task(model, messages, body)
 
 

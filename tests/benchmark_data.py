@@ -1,7 +1,5 @@
 """The benchmark data beside the checkout, which only some machines have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

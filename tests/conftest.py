@@ -1,7 +1,5 @@
 """What every test stands on: no settings of the machine, no network, and fakes without a memory."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import inspect

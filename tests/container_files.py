@@ -1,7 +1,5 @@
 """The Dockerfile, .dockerignore and compose.yaml, read."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of a table: every row is checked in one item of pytest."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

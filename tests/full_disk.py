@@ -1,7 +1,5 @@
 """A disk that takes no more."""
 
-from __future__ import annotations
-
 import shutil
 from collections import namedtuple
 from collections.abc import Iterator

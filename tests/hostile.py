@@ -1,7 +1,5 @@
 """What no passage may bring into a prompt, for every test that shows a hostile one."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

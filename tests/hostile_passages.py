@@ -1,7 +1,5 @@
 """Passages that attack: what a page that someone placed on the web, or a file, may hold. In ten classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Indexes that many tests begin with: each is made once, and copied from then on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

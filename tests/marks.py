@@ -1,7 +1,5 @@
 """The marks of passages in scripted replies: a script writes ``[[W1]]`` for whatever mark its prompt shows, ``[[1, W1]]`` for two."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.state.citations import citation_marks, prompt_marks

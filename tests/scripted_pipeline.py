@@ -1,7 +1,5 @@
 """A pipeline that replies from a script in the place of a shipped one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The container image and compose.yaml promise what docs/containers.md says; tests/integration/test_container.py runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

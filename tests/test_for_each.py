@@ -1,7 +1,5 @@
 """A table shows each row that is wrong, and passes with none."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.for_each import for_each

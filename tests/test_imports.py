@@ -1,13 +1,12 @@
 """What importing and loading our parts leaves out: what is heavy, and Haystack's telemetry."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
 from tests.python_process import run_python
 
 # One process for all: each stage imports more than those before it.
@@ -27,27 +26,34 @@ for name in pipelines.names():
     if "dense" in name or "hybrid" in name:
         pipelines.load(name)
 stages["dense"] = list(sys.modules)
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+ExtractiveReader().warm_up()
 import haystack.telemetry._telemetry
+stages["all"] = list(sys.modules)
 stages["telemetry"] = repr(haystack.telemetry._telemetry.telemetry)
 print(json.dumps(stages))
 """
 
 
 @pytest.fixture(scope="module")
-def stages() -> dict[str, Any]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def stages(home: Path) -> dict[str, Any]:
     # The tests themselves switch telemetry off.
-    done = run_python("import os; del os.environ['HAYSTACK_TELEMETRY_ENABLED']" + STAGES)
+    bare = "import os; [os.environ.pop(name, None) for name in ('HAYSTACK_TELEMETRY_ENABLED', 'ORT_DISABLE_TELEMETRY')]"
+    done = run_python(f"{bare}; os.environ['HOME'] = {str(home)!r}\n{STAGES}", XDG_CACHE_HOME="")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(
-    ("stage", "heavy"),
-    [
-        ("help", "haystack numpy fastapi openai httpx tantivy yaml matplotlib scipy"),
-        ("model", "openai xllamacpp onnxruntime tokenizers xgboost"),
-        ("dense", "sentence_transformers lancedb torch"),
-    ],
+@for_each(
+    "stage, heavy",
+    ("help", "haystack numpy fastapi openai httpx tantivy yaml matplotlib scipy"),
+    ("model", "openai xllamacpp onnxruntime tokenizers xgboost"),
+    ("dense", "sentence_transformers lancedb torch"),
 )
 def test_what_is_heavy_is_imported_where_it_is_used(stages: dict[str, Any], stage: str, heavy: str):
     assert [name for name in heavy.split() if name in stages[stage]] == []
@@ -75,17 +81,10 @@ print(haystack.telemetry._telemetry.telemetry is not None)
     assert done.stdout.strip() == str(is_on), done.stderr
 
 
-READ = "from prefrag.components.reader.extractive_reader import ExtractiveReader; ExtractiveReader().warm_up()"
-
-
-def test_the_runtime_of_the_reader_reports_to_nobody(tmp_path: Path):
-    home = f"import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None); os.environ['HOME'] = {str(tmp_path)!r}\n"
-
-    done = run_python(home + READ, XDG_CACHE_HOME="")
-
-    assert done.returncode == 0, done.stderr
+def test_the_runtime_of_the_reader_reports_to_nobody(stages: dict[str, Any], home: Path):
     # As soon as it is imported, ONNX Runtime makes a number for the device and keeps events for its maker.
-    assert [*tmp_path.rglob("*onnxruntime*")] == []
+    assert "onnxruntime" in stages["all"]
+    assert [*home.rglob("*onnxruntime*")] == []
 
 
 @pytest.mark.parametrize(("chosen", "kept"), [(None, "1"), ("0", "0")], ids=["by default", "switched on"])

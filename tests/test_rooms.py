@@ -51,13 +51,13 @@ ROOMS = (
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_188,
-    "components": 17_997,
-    "evaluation": 8_621,
-    "indexing": 3_602,
+    "components": 18_012,
+    "evaluation": 8_623,
+    "indexing": 3_607,
     "pipelines": 1_346,
-    "server": 4_284,
+    "server": 4_380,
     "training": 5_270,
-    "tests": 51_083,
+    "tests": 50_560,
 }
 
 

@@ -199,7 +199,7 @@ class RetrievalSource(Block):
             return
         try:
             if request.leaves:
-                self._shorten(request)
+                request.query = one_line(request.query)
             request.search = self._play_recording(request)
             if request.leaves and request.search is None:
                 self.gate.check(self.name, request.query, request.state)
@@ -210,17 +210,6 @@ class RetrievalSource(Block):
 
     # In a thread where the gate may ask a server or a person.
     _admit_async = in_thread(_admit, when=lambda self, request: request.leaves)
-
-    def _shorten(self, request: SearchRequest) -> None:
-        """Write the query in one line, and replace it where it is too long to be sent."""
-        request.query = one_line(request.query)
-        short = self.gate.fit(request.query, request.state)
-        reason = f"it has {len(request.query):,} characters, over the limit of {self.gate.max_characters}"
-        if short is None:
-            raise HeldBack(reason)
-        if short != request.query:
-            request.hold_back(self.name, f"{reason}; the model's last query is sent in its place")
-            request.query = one_line(short)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Go through the calls that a request needs, and set its search at the end."""

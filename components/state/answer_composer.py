@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -19,6 +20,16 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
+# What a model says that has no answer, whatever it calls that. A title may begin so, or be the word alone, so that only
+# the bare sentence counts where a passage is cited.
+_NO_ANSWER = re.compile(
+    r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
+    r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
+    r"|nie wiem|(?:\u044f )?\u043d\u0435 \u0437\u043d\u0430\u044e|\u6211?\u4e0d\u77e5\u9053"
+    r"|(?:\u5206|\u308f)\u304b\u308a\u307e\u305b\u3093"
+    r"|(?P<word>unknown|not known|n/a|no answer|unbekannt|inconnue?|desconocido))(?P<rest>\b.{0,200})??\W*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def compose(
@@ -58,7 +69,13 @@ def compose(
     ]
     cited = [document for document in documents if document["mark"] in marks_cited]
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
-    not_found = last.withheld or (unsure and when_unsure == "say_so")
+    said = _NO_ANSWER.fullmatch(answer)
+    unknown = (
+        said is not None
+        and not (said["word"] and said["rest"])
+        and not (marks_cited and (said["word"] or said["rest"]))
+    )
+    not_found = unknown or last.withheld or (unsure and when_unsure == "say_so")
     answered = bool(answer) and not not_found
     return {
         "question": state.question,
@@ -72,7 +89,7 @@ def compose(
         ],
         "uncited": answered and not cited,
         "not_found": not_found,
-        "guess": answer or None if not answered else None,
+        "guess": answer if answer and not answered and not unknown else None,
         "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),

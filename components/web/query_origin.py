@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import pairwise
 
 from prefrag.components.state.state import State
@@ -18,18 +17,21 @@ from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 
 # So many words in a row are copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# Of a question of one paragraph; of a sentence before it, of a text behind a colon, and of a greeting on its own line.
-_MAX_WORDS, _MAX_ASIDE, _MAX_AFTER_COLON, _MAX_GREETING = 100, 12, 6, 3
+# The most words of a question, of one without its mark, and with a system prompt; of what is told before a question at
+# the end, and elsewhere; behind a colon; in a greeting on a line of its own.
+_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
+_MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # Scripts without blanks: two signs count as a word.
 _SIGNS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGNS}]{{1,2}}|[^\s{_SIGNS}]+")
 _TOKEN = re.compile(rf"(?=([{_SIGNS}]{{2}}))[{_SIGNS}]|([^\s{_SIGNS}]+)")
-_ASKS, _TOLD = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
+_ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
 # A fence, a closing tag, tokens of chat templates, a key of JSON, and a long quotation.
 _BLOCK = re.compile(
     r"`{3}|~{3}|\"{3}|</[^\W\d]|<\||\|>|\[/?INST\]|<</?SYS|[\"'][^\"'\n]{1,30}[\"']\s{0,9}:"
     r"|(?:(?<!\w)[“„「『\"\u2018](?=\w)|[«»]\s?)(?:(?:[^\s”»«」』\"\u2019]{1,80}\s{1,9}){7}|[^\s”»«」』\"\u2019]{16})"
 )
+_LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # What stands behind the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
 # A small extra beside the forms: a message that begins by asking for work on a text.
@@ -40,7 +42,6 @@ _WORK = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly anything that tells.
 
@@ -51,19 +52,21 @@ def is_question(message: str, instructed: bool = False) -> bool:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
     text = " ".join(lines)
-    if _BLOCK.search(text) or _WORK.match(text) or _count(text) > _MAX_WORDS:
+    size, asks, ends = _count(text), _ASKS.search(text), _ASKS.search(text[-4:])
+    if _BLOCK.search(text) or _LABELS.search(text) or size > (_MAX_WORDS if asks else _MAX_UNMARKED):
         return False
     if len(lines) > 1 and (len(long) > 1 or _SPEAKER.search(text) or not all(map(_ASKS.search, long))):
         return False
-    asks, tells = _ASKS.search(text) is not None, text.endswith(_TOLD)
-    if not asks and _count(re.split(r"[:\uff1a]", f"{text}:", maxsplit=1)[1]) > _MAX_AFTER_COLON:
+    if _WORK.match(text) and (size > _MAX_ASIDE or len(lines) > 1 or _SPEAKER.search(text)):
         return False
-    if instructed and not asks and (tells or _count(text) > 8):
+    if instructed and not asks and (text.endswith(_TELLS) or size > _MAX_INSTRUCTED):
         return False
-    places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
-    sentences = (text[start:end].strip() for start, end in pairwise(places))
-    told = [words for each in sentences if not _ASKS.search(each[-4:]) and (words := _count(each)) > _MAX_GREETING]
-    return len(told) <= 1 and not (told and told[0] > _MAX_ASIDE and (asks or tells))
+    behind = re.split(r"[:\uff1a]", text, maxsplit=1)[1:]
+    told, most = (
+        _count_told(text),
+        (2, _MAX_CONTEXT) if ends else (1, _MAX_ASIDE if asks or text.endswith(_TELLS) else size),
+    )
+    return len(told) <= most[0] and sum(told) <= most[1] and max(_count_told(*behind), default=0) <= _MAX_AFTER_COLON
 
 
 def find_origin(query: str, state: State) -> str:
@@ -92,6 +95,13 @@ def find_origin(query: str, state: State) -> str:
     if _runs([query]) & _runs(passages) - _runs(own):
         return f"it repeats {COPIED_WORDS} words or more of a passage of your own documents"
     return ""
+
+
+def _count_told(text: str = "") -> list[int]:
+    """Count the words of each sentence that asks nothing, but for greetings."""
+    places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
+    told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
+    return [words for each in told if (words := _count(each)) > _MAX_GREETING]
 
 
 def _count(text: str) -> int:

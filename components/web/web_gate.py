@@ -10,7 +10,7 @@ from prefrag.components.audit_log import audit_held_back
 from prefrag.components.block import Block, check_whole
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
-from prefrag.components.state.state import Action, RunError, Search, State
+from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.query_origin import find_origin
@@ -34,15 +34,14 @@ class WebGate(Block):
     ```python
     from prefrag.components.web.web_gate import WebGate
 
-    print(WebGate(max_characters=400).fit("Aurora log designer", None))
+    print(WebGate(max_characters=400).is_open)
     ```
     """
 
     def __init__(self, max_characters: int = 400, domains: DomainFilter | None = None):
         """Set the limit and the domains.
 
-        :param max_characters: The most characters of a query. In place of a longer one, such as a long question in a
-            supplement, the model's own last query is sent, or none.
+        :param max_characters: The most characters of a query.
         :param domains: Which web pages may be shown; by default all.
         :raises ValueError: When it is under 1.
         """
@@ -57,27 +56,14 @@ class WebGate(Block):
         setting = web_setting()
         return all_consent(self.stores) if setting is None else setting != "off"
 
-    def fit(self, query: str, state: State | None) -> str | None:
-        """Choose the query that is short enough.
-
-        :param query: The query, in one line.
-        :param state: The state of the run, if there is one.
-        :returns: The query, or else the model's own last one; None where both are too long.
-        """
-        if len(query) <= self.max_characters:
-            return query
-        steps = reversed(state.steps) if state is not None else ()
-        last = next((step.query for step in steps if step.action is Action.SEARCH and step.query), "")
-        return last if 0 < len(last) <= self.max_characters else None
-
     def check(self, source: str, query: str, state: State | None) -> None:
         """Check whether a query may leave now; where a person is to be asked, this waits for the answer.
 
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
-        :raises HeldBack: When the web is closed, the query is not made of a person's question, or a person refuses or
-            cannot be asked.
+        :raises HeldBack: When the web is closed, the query is too long or not made of a person's question, or a person
+            refuses or cannot be asked.
         :raises RunError: When the last search of a source that is not external failed; it holds the state.
         """
         if not self.is_open:
@@ -93,6 +79,8 @@ class WebGate(Block):
             raise RunError(
                 message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
             )
+        if len(query) > self.max_characters:
+            raise HeldBack(f"it has {len(query):,} characters, over the limit of {self.max_characters}")
         if state is not None and (reason := find_origin(query, state)):
             raise HeldBack(reason)
         if web_setting() == "ask":

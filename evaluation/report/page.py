@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,7 @@ def _describe_task(
     )
 
 
+@cache
 def _make_environment(html: bool) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),

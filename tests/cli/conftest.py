@@ -1,7 +1,5 @@
 """A corpus of three passages, and the process in which the commands run."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`prefrag chat`: questions that follow one another, and the commands between them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`prefrag doctor`: what it finds, what it advises, and with which code it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`prefrag index`, `prefrag documents` and `prefrag indexes`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

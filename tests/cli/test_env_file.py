@@ -1,7 +1,5 @@
 """What looks like a setting and is none: it may have been meant to close a door."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

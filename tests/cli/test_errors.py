@@ -1,7 +1,5 @@
 """How a command ends: one line on stderr, and the exit code of the failure."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

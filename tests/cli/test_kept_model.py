@@ -1,7 +1,5 @@
 """The model servers of this machine, offered at the first question."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """`prefrag keys`: made, listed, revoked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The model servers that run on this machine."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The tree of commands and its help, and `prefrag pipelines`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

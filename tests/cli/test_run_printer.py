@@ -1,7 +1,5 @@
 """What is printed of a run: what `prefrag ask` shows, in the cases that a whole run seldom comes to."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

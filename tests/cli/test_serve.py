@@ -1,7 +1,5 @@
 """`prefrag serve`: what it starts, and what it refuses."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether questions may go to the web: what `index` and `ask` ask, keep and set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A retriever that takes its time."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

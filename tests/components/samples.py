@@ -1,7 +1,5 @@
 """States and documents that the tests of the components start from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document

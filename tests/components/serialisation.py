@@ -1,7 +1,5 @@
 """Components as the YAML of a pipeline keeps them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

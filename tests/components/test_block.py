@@ -1,7 +1,5 @@
 """How a part is written to YAML, and which of its settings are refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One body in its blocking and its asynchronous form."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import pkgutil

@@ -1,7 +1,5 @@
 """The error tree: what each failure is to the command line, to the service, and to those who catch built-in ones."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from prefrag.components.errors import BadInput, Missing, PrefragError, error_kind

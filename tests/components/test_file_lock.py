@@ -1,7 +1,5 @@
 """Locks, and lines appended to a file that several processes write."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """What every component that calls a model does alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

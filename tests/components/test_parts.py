@@ -1,7 +1,5 @@
 """A walk through a pipeline meets its components, and leaves alone what is foreign to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from elasticsearch import AsyncElasticsearch

@@ -1,7 +1,5 @@
 """What sources and models gave, kept in one file."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

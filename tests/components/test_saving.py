@@ -1,7 +1,5 @@
 """The components of the agent, its judge and its state are saved and loaded with a pipeline as they were."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pkgutil

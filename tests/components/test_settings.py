@@ -1,7 +1,5 @@
 """The table of settings: what it reads, when, and what it refuses."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Both ways of running a component, which promise the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

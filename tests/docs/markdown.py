@@ -1,7 +1,5 @@
 """The Markdown files of the project, and what stands in them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

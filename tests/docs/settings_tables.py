@@ -1,7 +1,5 @@
 """The tables of docs/configuration.md, written from the table of settings: ``make docs``."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands of the documentation exist, with the options that it gives them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The documentation lists the settings, and the code reads no others."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.settings import Settings, _variable_of, models

@@ -1,7 +1,5 @@
 """Every link between the Markdown files leads somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

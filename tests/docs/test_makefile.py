@@ -1,7 +1,5 @@
 """What `make serve` starts: the demo only where nothing was ever indexed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What the documentation names exists: classes, settings, files, pipelines; and its Python runs."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

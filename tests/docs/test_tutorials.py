@@ -1,7 +1,5 @@
 """The tutorials: their commands run in their order, and print what stands below them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`prefrag evaluate` and `prefrag report`: what they take, print and leave behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

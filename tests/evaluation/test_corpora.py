@@ -1,7 +1,5 @@
 """Bringing corpora into the indexes that an evaluation searches."""
 
-from __future__ import annotations
-
 import bz2
 import json
 import logging

@@ -1,7 +1,5 @@
 """Settings of a YAML file and of single fields."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A checkout to work in, a model that replies from a script, and the commands of a README."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

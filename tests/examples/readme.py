@@ -1,7 +1,5 @@
 """The commands of a README."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.docs.markdown import fenced

@@ -1,7 +1,5 @@
 """Step-back prompting, as the README of the example has it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -36,7 +36,7 @@ def test_the_commands_of_the_readme(run: Run, commands_of: Callable[[str], list[
         monkeypatch.setenv("OPENAI_API_BASE_URL", f"{address}/open-webui/v1")
         printed = run(chat)
 
-    assert printed.startswith("Models: prefrag\n")
+    assert printed.startswith("Models: prefrag, prefrag-tasks\n")
     assert "Search local: alpha\n" in printed
     assert printed.splitlines()[-6:] == [
         "[1] alpha (your documents)",
@@ -48,7 +48,7 @@ def test_the_commands_of_the_readme(run: Run, commands_of: Callable[[str], list[
     ]
     *variables, start = open_webui
     assert start.startswith("open-webui serve ")
-    assert all(re.fullmatch("export [A-Z_]+=(true|false)", command) for command in variables)
+    assert all(re.fullmatch("export [A-Z_]+=(true|false|prefrag-tasks)", command) for command in variables)
 
 
 def test_another_key_is_refused(run: Run, commands_of: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch):

@@ -1,7 +1,5 @@
 """A retriever of one's own, as its README has it."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys

@@ -1,7 +1,5 @@
 """The list of the examples."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

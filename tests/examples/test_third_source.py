@@ -1,7 +1,5 @@
 """A third source, as its README has it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The example folder under plain Hayhooks, without our application around it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Office files, made by the libraries that write them."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable, Sequence

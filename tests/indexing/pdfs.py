@@ -1,7 +1,5 @@
 """Small PDFs, written by hand so that tests know every byte of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 _FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"

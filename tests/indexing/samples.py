@@ -1,7 +1,5 @@
 """Corpora and files to index, and what an index then holds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bringing corpora into an index: JSONL, and JSON lists."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

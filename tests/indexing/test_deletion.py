@@ -1,7 +1,5 @@
 """Deleting passages, and taking out what has lost its origin."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

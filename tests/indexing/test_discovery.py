@@ -1,7 +1,5 @@
 """Finding the files to index."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

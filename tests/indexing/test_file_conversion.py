@@ -1,7 +1,5 @@
 """How files become passages."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """The list of indexes, and dropping one."""
 
-from __future__ import annotations
-
 import pytest
 from haystack.document_stores.errors import DocumentStoreError
 

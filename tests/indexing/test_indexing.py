@@ -1,7 +1,5 @@
 """Keeping an index in step with corpora and files."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Changes of uploaded documents that end anywhere: folder and index hold the same afterwards, and nothing else is left."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

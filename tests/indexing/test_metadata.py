@@ -1,7 +1,5 @@
 """The metadata of files, by which searches are filtered."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a text is cut into passages."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The reports of an indexing."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from rich.console import Console

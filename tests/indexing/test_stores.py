@@ -1,7 +1,5 @@
 """Opening an index in one of the stores."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore

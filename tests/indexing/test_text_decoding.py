@@ -1,7 +1,5 @@
 """Decoding texts of any encoding."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Real servers and real data, where they are."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The container, run: the image where there is one, and the lines of the Dockerfile in a folder that stands for its root."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

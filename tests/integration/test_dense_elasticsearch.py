@@ -1,7 +1,5 @@
 """Vectors in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL is its address."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

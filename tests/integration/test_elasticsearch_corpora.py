@@ -1,7 +1,5 @@
 """An evaluation's corpora in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL is its address."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Indexing into a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL is its address."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

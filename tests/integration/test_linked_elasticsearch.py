@@ -1,7 +1,5 @@
 """Linked retrieval over a real Elasticsearch."""
 
-from __future__ import annotations
-
 import pytest
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 

@@ -1,7 +1,5 @@
 """The page at ``/`` in a real browser: on the demo and on documents of one's own, without a language model."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

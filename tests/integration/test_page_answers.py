@@ -1,7 +1,5 @@
 """The page at ``/`` in a real browser: steps, answers, hostile text and its shape, on runs that the test scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Elasticsearch pipeline over a real server and real data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from statistics import mean

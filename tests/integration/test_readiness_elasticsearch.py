@@ -1,7 +1,5 @@
 """Whether a pipeline over a real Elasticsearch is reported to be ready."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A real server process on the demo, with a GGUF file as its model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

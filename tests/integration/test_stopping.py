@@ -1,7 +1,5 @@
 """A real server process that gets a signal: to stop while the model of its runs still thinks, or one that kills it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Links by title over a real Elasticsearch, beside the embedded index."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is built from a checkout without symbolic links, and what a user gets who installs it elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Pipelines with scripts are built once for all tests of this folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The shipped YAML with its model and its sources replaced by scripts."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The one event loop on which questions are answered, and how a call that waits for it is interrupted."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The audit log: what leaves is written before it leaves, and what cannot be written does not leave."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What cannot be read, or was cut off, decides nothing: no answer, no query, no verdict. On the shipped YAML."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of a pipeline."""
 
-from __future__ import annotations
-
 from prefrag.pipelines import load
 from prefrag.pipelines.drawing import mermaid
 

@@ -1,7 +1,5 @@
 """Every shipped pipeline runs in both of Haystack's engines, from YAML that was saved and loaded again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A local source that fails, and what becomes of the question."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

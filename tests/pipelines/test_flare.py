@@ -1,7 +1,5 @@
 """FLARE on the shipped YAML: a sentence is looked ahead at, and searched for where the model doubts it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -2,8 +2,6 @@
 that write an answer get; no source gets either.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Passages that attack reach no action, label, verdict, citation of another document, or client's renderer."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag import pipelines

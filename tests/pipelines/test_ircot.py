@@ -1,7 +1,5 @@
 """IRCoT on the shipped YAML: each sentence of a chain of thought is the next query."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag import pipelines

@@ -1,7 +1,5 @@
 """A run that ends, in whatever way, leaves nothing running: no task, no model call, no retry."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """The shipped pipelines with linked retrieval: what a run observes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

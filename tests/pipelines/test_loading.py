@@ -1,7 +1,5 @@
 """Finding and loading pipelines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Components of one's own, in Python modules beside YAML pipelines of one's own."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """The shipped pipelines over a Haystack store that counts no words."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """What fails in PrefRAG's loop, on the shipped YAML."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

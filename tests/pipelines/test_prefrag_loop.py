@@ -1,7 +1,5 @@
 """Every way through PrefRAG's loop, on the shipped YAML."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """PrefRAG-Direct and the two ablations, on the shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

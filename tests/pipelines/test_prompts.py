@@ -1,7 +1,5 @@
 """What the model is shown: the prompts of the product and of the papers, and rejected answers in both."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ReAct over two sources, on the shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The numbered documents of a result."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.pipelines.references import evidence_texts, reference_text, references, references_text, sentence_text

@@ -1,7 +1,5 @@
 """A model on another machine is an exit: every passage goes there, so each is listed and can be refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Putting other parts into a pipeline while it is loaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

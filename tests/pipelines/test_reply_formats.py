@@ -1,7 +1,5 @@
 """The same script in every reply format goes the same way through the loop."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

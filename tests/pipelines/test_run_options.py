@@ -1,7 +1,5 @@
 """The run options of a request, and the administrator's switch, on PrefRAG's shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

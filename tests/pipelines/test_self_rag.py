@@ -1,7 +1,5 @@
 """Self-RAG by prompting, on the shipped YAML."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

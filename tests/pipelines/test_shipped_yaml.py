@@ -1,7 +1,5 @@
 """The shipped YAML: the settings of the papers, and how the pipelines differ from each other."""
 
-from __future__ import annotations
-
 import re
 from copy import deepcopy
 from functools import cache

@@ -1,7 +1,5 @@
 """A third source is an edit of the YAML (appendix E of PrefRAG)."""
 
-from __future__ import annotations
-
 from prefrag import pipelines
 from tests.fakes import CALLS
 from tests.pipelines.scripted import LOCAL, WEB, answer, scripted, search, verdict

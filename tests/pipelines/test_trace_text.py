@@ -1,7 +1,5 @@
 """The trace in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

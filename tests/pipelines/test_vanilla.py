@@ -1,7 +1,5 @@
 """Single-step RAG and the model alone, on the shipped YAML."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pipelines that are written from another one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.pipelines.loading import YAML_PIPELINES, find, read_block

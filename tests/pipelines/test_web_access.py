@@ -1,7 +1,5 @@
 """Web searches that a loaded pipeline holds outside an external source."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A request, or the key that it came with, closes the web: no method offers it to its model or searches it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

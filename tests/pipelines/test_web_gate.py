@@ -1,7 +1,5 @@
 """The gate before every search that leaves this machine, on the shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import haystack
@@ -41,17 +39,7 @@ def over(store: TantivyDocumentStore, *script: str, **settings: Any) -> Any:
 
 
 class TestAQueryThatIsTooLong:
-    async def test_is_replaced_by_the_models_own_in_a_supplement(self):
-        result = await run(scripted(search("alpha"), answer("1812", "INCORRECT"), answer()), LONG)
-
-        assert sent(result) == ["alpha"]
-        assert [call["query"] for call in CALLS["web"]] == ["alpha"]
-        assert [call["query"] for call in CALLS["local"]] == ["alpha", LONG.strip()]
-        (held,) = result["queries_held_back"]
-        assert (held["source"], held["query"]) == ("web", " ".join(LONG.split()))
-        assert "over the limit of 400; the model's last query is sent in its place" in held["reason"]
-
-    async def test_is_not_sent_where_the_model_wrote_none(self):
+    async def test_is_not_sent(self):
         result = await run(scripted(answer("1812", "INCORRECT"), answer()), LONG)
 
         assert sent(result) == []

@@ -1,7 +1,5 @@
 """The methods without a language model: a reader takes the steps, on the shipped YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

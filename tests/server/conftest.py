@@ -1,7 +1,5 @@
 """A served pipeline that replies from a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that answers as Elasticsearch does when a probe checks that an index can be searched."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Prompts in the shape in which front ends send them, with words of this test's own."""
 
-from __future__ import annotations
-
 SECRET = "Our unpublished merger with Ostermoor closes on 3 May."
 CHAT = f"<chat_history>\nUSER: What do we plan?\nASSISTANT: {SECRET}\n</chat_history>"
 

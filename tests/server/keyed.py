@@ -1,7 +1,5 @@
 """An application over real indexes, asked with a key that a test chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path

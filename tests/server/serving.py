@@ -1,7 +1,5 @@
 """The application as the tests start it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

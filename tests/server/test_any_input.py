@@ -1,7 +1,5 @@
 """No input of a client is a failure of the service, whatever it is; and none keeps it from its other clients."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The served application: what it answers, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """The audit log of the service: whose question it was, and what front ends have the model do."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

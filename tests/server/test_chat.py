@@ -1,7 +1,5 @@
 """The OpenAI chat protocol, over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import httpx
 import pytest
@@ -23,7 +23,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.indexing import journal
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
-from prefrag.server import uploads
+from prefrag.server import collection_routes, uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
@@ -351,6 +351,66 @@ class TestAtTheSameTime:
         assert [(reply.status_code, reply.headers["retry-after"]) for reply in replies] == [(503, "10")] * 2
         assert client.names("default") == ["board.md"]
         assert os.listdir(data_directory() / "uploads") == []
+
+
+class TestRoom:
+    @pytest.mark.parametrize(
+        ("setting", "most", "collection"),
+        [("COLLECTION_FILES", "1", "fresh"), ("COLLECTION_BYTES", "210", "fresh"), ("COLLECTIONS", "1", "second")],
+    )
+    def test_of_what_is_kept_refuse_an_upload_before_it_is_read(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str, most: str, collection: str
+    ):
+        monkeypatch.setenv(f"PREFRAG_MAX_{setting}", most)
+        assert client.upload("fresh", tower_md=TOWER).status_code == 200
+
+        with patch.object(uploads, "receive_files") as read:
+            refused = client.upload(collection, more_txt=TOWER)
+
+        assert (refused.status_code, f"PREFRAG_MAX_{setting}" in refused.json()["detail"]) == (507, True)
+        assert not read.called
+        assert client.delete("/collections/fresh").status_code == 200
+        assert client.upload(collection, more_txt=TOWER).status_code == 200
+
+    def test_of_a_key_are_its_bytes_a_day_and_its_share_of_the_places(
+        self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch
+    ):
+        keys = {name: add_key(name, writes=True) for name in ("ada", "bob")}
+        monkeypatch.setenv("PREFRAG_UPLOAD_BYTES_A_DAY", "500")
+        monkeypatch.setattr(collection_routes, "_UPLOADS_AT_ONCE", 2)
+        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(collection_routes, "_MOST_WAITING", 0)
+        begun, end = threading.Event(), threading.Event()
+
+        def hang(*given: Any) -> Any:
+            begun.set()
+            assert end.wait(30)
+            return index_here(*given)
+
+        monkeypatch.setattr(IndexingProcess, "index", hang)
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
+
+            def upload(key: str) -> httpx.Response:
+                files = {"files": (f"{key}.md", TOWER)}
+                headers = {"Authorization": f"Bearer {keys[key]}"}
+                url = f"{served.address}/collections/{key}/documents"
+                return httpx.post(url, files=files, headers=headers, timeout=30)
+
+            first = pool.submit(upload, "ada")
+            assert begun.wait(30)
+            shared = upload("ada")
+            begun.clear()
+            other = pool.submit(upload, "bob")
+            assert begun.wait(30)
+            end.set()
+            assert [first.result().status_code, other.result().status_code] == [200, 200]
+            spent = upload("ada")
+
+        assert [shared.status_code, spent.status_code] == [429, 429]
+        assert "uploads" in shared.json()["detail"]
+        assert "PREFRAG_SHARE" in shared.json()["detail"]
+        assert "PREFRAG_UPLOAD_BYTES_A_DAY" in spent.json()["detail"]
+        assert int(spent.headers["retry-after"]) > 3600
 
 
 class TestLeaving:

@@ -1,7 +1,5 @@
 """Which collections a request may search, and that it searches only the one that it names."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,5 @@
 """Pipelines deployed while the server runs, which an administrator may allow."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

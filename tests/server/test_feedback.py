@@ -1,7 +1,5 @@
 """What users think of answers: kept as far as it is known, and exported as questions that other commands read."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Callable

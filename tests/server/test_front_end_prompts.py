@@ -24,18 +24,13 @@ def user(text: str) -> list[dict[str, str]]:
 
 
 class TestTasks:
-    @pytest.mark.parametrize("task", TASKS)
-    def test_are_recognised(self, task: str):
-        assert find_task(user(TASKS[task][0]))
-
-    def test_may_stand_in_the_system_message(self):
+    def test_are_recognised_by_form_or_named_by_the_metadata_or_the_system_message(self):
         system = {"role": "system", "content": "You name conversations."}
 
+        assert [name for name, (prompt, _) in TASKS.items() if not find_task(user(prompt))] == []
         assert find_task([system, *user("user: Hi\nassistant: Hello")])
-
-    def test_may_be_named_by_the_metadata_of_the_request(self):
         assert find_task(user("Sum it up"), {"task": "title_generation"})
-        assert not find_task(user("Who built alpha?"), {"chat_id": "1"})
+        assert not find_task([*user(TASKS["title"][0]), *user("Who built alpha?")], {"chat_id": "1"})
 
     @pytest.mark.parametrize(
         "question",
@@ -50,9 +45,6 @@ class TestTasks:
     )
     def test_a_persons_question_is_none(self, question: str):
         assert not find_task(user(question))
-
-    def test_an_earlier_turn_decides_nothing(self):
-        assert not find_task([*user(TASKS["title"][0]), *user("Who built alpha?")])
 
 
 class TestAttachedFiles:

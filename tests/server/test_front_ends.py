@@ -1,7 +1,5 @@
 """The chat protocol as front ends use it: their own tasks, attached files, and what a person reads."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any
@@ -57,15 +55,6 @@ class TestTasks:
         assert chunks[0]["choices"][0]["finish_reason"] == "stop"
         assert chunks[-1]["usage"]["total_tokens"] == 12
         assert CALLS.keys() == {"model"}
-
-    @pytest.mark.parametrize("task", TASKS)
-    def test_the_embedded_model_is_spared_them(self, served: Served, task: str):
-        prompt, empty = TASKS[task]
-
-        completion = reply(served("never", model_settings={"is_embedded": True}), ("user", prompt))
-
-        assert completion["choices"][0]["message"]["content"] == empty
-        assert not CALLS
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_a_failing_model_is_a_bad_gateway(self, served: Served, stream: bool):

@@ -1,7 +1,5 @@
 """The head of a request has a time; what comes after it is none of its business."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack

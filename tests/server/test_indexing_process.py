@@ -1,7 +1,5 @@
 """Indexing in processes of their own, with their reports, their failures and their ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """The keys of the service: kept as hashes, read again when their file changes, and never lost open."""
 
-from __future__ import annotations
-
 import errno
 import hmac
 import json

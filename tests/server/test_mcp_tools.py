@@ -1,13 +1,13 @@
 """The pipelines as tools of MCP, called by the official client."""
 
-from __future__ import annotations
-
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from mcp import ClientSession
@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from prefrag.server.keys import add_key
-from prefrag.server.mcp_tools import write_for_model
+from prefrag.server.mcp_tools import read_sound, write_for_model
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.pipelines.scripted import answer, search
 from tests.server.serving import SHARED, listening
@@ -252,6 +252,31 @@ class TestRoute:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
         assert serve(answer("1")).post("/mcp", json=LIST, headers=HEADERS).status_code == 404
+
+
+BROKEN = {
+    "half a surrogate": '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": "\\ud800"}}',
+    "300 levels": '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": %s}}' % ("[" * 300 + "]" * 300),
+    "no message": '{"id": 7}',
+    "no JSON": '{"id": 7',
+    "100,000 levels": "[" * 100_000,
+    "no id": '{"id": [7]}',
+    "no object": "7",
+}
+
+
+async def test_a_message_that_cannot_be_read_is_answered_and_the_next_one_is_passed_on():
+    async def lines() -> AsyncIterator[str]:
+        for line in (*BROKEN.values(), json.dumps(CALL)):
+            yield line
+
+    replies = io.StringIO()
+    passed = [line async for line in read_sound(lines(), anyio.wrap_file(replies))]
+
+    assert passed == [json.dumps(CALL)]
+    answers = [json.loads(line) for line in replies.getvalue().splitlines()]
+    assert [answer["id"] for answer in answers] == [7, 7, 7, None, None, None, None]
+    assert {answer["error"]["code"] for answer in answers} == {-32600}
 
 
 BUOY = {"mark": "1", "title": "Buoy", "source": "local", "content": "It floats. It was built by Brandt. It is red."}

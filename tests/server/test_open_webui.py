@@ -1,7 +1,5 @@
 """What Open WebUI gets under its own base URL: steps as lines of status, cited passages as sources."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What clients of the OpenAI protocol rely on, over real connections."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

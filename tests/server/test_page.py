@@ -1,7 +1,5 @@
 """The page at ``/``: its files, their headers, and what it shows to choose from."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a client may see of a result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -255,7 +255,7 @@ class TestAll:
 
         assert response.status_code == 200
         assert response.json() == {"status": "ready", "left_out": ["prefrag_elasticsearch", "react"]}
-        assert [model["id"] for model in models] == ["prefrag"]
+        assert [model["id"] for model in models] == ["prefrag", "prefrag-tasks"]
         assert left_out.status_code == 404
         reported = [line for line in capfd.readouterr().err.splitlines() if "Left out" in line]
         assert len(reported) == 2

@@ -1,7 +1,5 @@
 """A run whose steps are sent as they happen: ``"stream": true`` of the route of a pipeline."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

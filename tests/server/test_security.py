@@ -1,7 +1,5 @@
 """The gates in front of the application, one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

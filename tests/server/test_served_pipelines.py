@@ -1,7 +1,5 @@
 """Which pipelines are served."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

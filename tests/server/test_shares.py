@@ -1,7 +1,5 @@
 """What one key may take of a server while others work, too."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from typing import Any

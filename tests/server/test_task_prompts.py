@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 from starlette.testclient import TestClient
 
 from prefrag.components.state.state_builder import StateBuilder
@@ -19,10 +22,28 @@ from tests.pipelines.scripted import answer, sent
 from tests.server.conftest import CHAT_MODEL
 from tests.server.front_ends import TASKS
 from tests.server.serving import listening
-from tests.server.task_prompts import read_prompts
 from tests.server.test_chat import chat
 
-PROMPTS = read_prompts()
+_FILES = [Path(__file__).parents[1] / "task_prompts" / f"{name}.yaml" for name in ("invented", "clients")]
+INVENTED, CLIENTS = (yaml.safe_load(file.read_text("utf-8")) for file in _FILES)
+
+
+def read_prompts() -> Iterator[tuple[str, list[dict[str, str]], str, list[str]]]:
+    """The name and the messages of each prompt, said by either speaker, the private sentence, and the words to keep."""
+    for case in INVENTED["cases"] + CLIENTS["cases"]:
+        private: dict[str, Any] = INVENTED["private"][case.get("language", "en")]
+        text = private["text"]
+        for speaker, said in {"user": (text, "Noted."), "assistant": ("When?", text)}.items():
+            texts = {"private": text, "user": said[0], "assistant": said[1]}
+            turns = [turn for message in case["messages"] for turn in message.items()]
+            messages = [{"role": role, "content": Template(form).safe_substitute(texts)} for role, form in turns]
+            last = max(number for number, (role, _) in enumerate(turns) if role == "user")
+            # What comes after the question is not read.
+            if any(text in message["content"] for message in messages[: last + 1]):
+                yield f"{case['name']}, by the {speaker}", messages, text, [str(word) for word in private["words"]]
+
+
+PROMPTS = list(read_prompts())
 QUESTION = "Who built alpha?"
 Served = Callable[..., TestClient]
 
@@ -31,9 +52,8 @@ def ask(client: TestClient, *messages: tuple[str, str], **fields: Any) -> dict[s
     return client.post("/v1/chat/completions", json=chat(*messages) | fields).json()
 
 
-@for_each("name", *PROMPTS)
-def test_no_query_with_a_private_word_passes(name: str):
-    messages, private, words = PROMPTS[name]
+@for_each("name, messages, private, words", *PROMPTS)
+def test_no_query_with_a_private_word_passes(name: str, messages: list[dict[str, str]], private: str, words: list[str]):
     question, history, attached, instructions = split_conversation(messages)
     documents = [{"title": each.title, "content": each.content} for each in attached]
     state = StateBuilder(["local", "web"], "local", ["web"]).run(
@@ -52,7 +72,7 @@ def test_no_private_word_leaves_over_http(pipeline: str, script_pipeline: Callab
     script_pipeline(name=pipeline, pipeline=pipeline, replace={"ChatModel": CHAT_MODEL})
     variables = {"PREFRAG_SERVE": pipeline, "PREFRAG_LLM_BASE_URL": model.url, "PREFRAG_LLM_MODEL": "scripted"}
     with listening(**variables) as (_, address), httpx.Client(base_url=address, timeout=60) as client:
-        for name, (messages, _, words) in PROMPTS.items():
+        for name, messages, _, words in PROMPTS:
             CALLS.clear()
             body = {"model": pipeline, "messages": messages}
             client.post("/v1/chat/completions", json=body).raise_for_status()

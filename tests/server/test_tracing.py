@@ -1,7 +1,5 @@
 """Tracing: spans go out only where somebody wants them, and hold no word of a run unless somebody wants that too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

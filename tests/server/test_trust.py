@@ -1,7 +1,5 @@
 """Who is trusted: every route for each kind of caller, and the token by which the page needs no key."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """How uploaded files reach the disk, whatever a client calls them, and what a collection holds."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -1,7 +1,5 @@
 """A request closes the web for its question, and a key without leave for all of its questions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What clients get where there is no language model: the answer of a reader, or the sentences that it found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

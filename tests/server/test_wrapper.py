@@ -1,7 +1,5 @@
 """What a served pipeline does by itself, without the application around it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a training has computed is not computed again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

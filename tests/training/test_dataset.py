@@ -1,7 +1,5 @@
 """The two files that a training reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

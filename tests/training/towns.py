@@ -1,7 +1,5 @@
 """Towns and their rivers: questions that take two passages; and the two files of a dataset."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

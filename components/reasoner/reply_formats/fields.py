@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.state.state import Label
@@ -20,6 +21,7 @@ _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re
 _HEADING = re.compile(
     r"#{1,6}\s+(?=.*[^\W\d_])|(?:\*\*|__)(?:final |short )?(?:answer|response|result)(?:\*\*|__)$", re.IGNORECASE
 )
+_LIST = re.compile(r"\[\s*[\"'{\[].*\]", re.DOTALL)
 _RULE = re.compile(r"[-*_=]{3,}")
 # Only where nothing but the announcement of the answer stands before the box.
 _BOXED = re.compile(
@@ -256,18 +258,22 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
     return "\n".join([reply[: own.start()].rstrip() if own else reply, *lines])
 
 
-def plain_query(text: str) -> str:
+def plain_query(text: Any) -> str:
     """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
 
     :param text: The input as the model wrote it.
-    :returns: The query, at most 1,000 characters.
+    :returns: The query, at most 1,000 characters; empty where the input is a list, a number or anything but a text.
     """
+    if not isinstance(text, str):
+        return ""
     text = re.sub(r"^`+(?:json\b)?|`+$", "", text[: 4 * MAX_QUERY_CHARACTERS].strip()).strip()
     if text.startswith("{"):
         values = read_object(text) or {}
         strings = [value for value in values.values() if isinstance(value, str)]
-        if strings:
-            text = values["query"] if isinstance(values.get("query"), str) else strings[0]
+        if strings or "query" in values:
+            return plain_query(values["query"] if "query" in values else strings[0])
+    if _LIST.fullmatch(text):
+        return ""
     return plain(" ".join(text.split()))[:MAX_QUERY_CHARACTERS]
 
 

@@ -74,7 +74,7 @@ class JsonFormat(ReplyFormat):
             return self._read_text(text, tools, must_answer)
         reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
         name, thought = _text(values, "action"), shorten(_text(values, "thought"))
-        tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
+        tool, query = find_tool(name, tools), plain_query(values.get("query"))
         answer = one_answer(_text(values, "answer"))
         if must_answer and not answer and tool is None and not query and not announces_search(thought):
             answer = plain(thought)

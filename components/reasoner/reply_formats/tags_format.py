@@ -117,7 +117,7 @@ class TagsFormat(Block, ReplyFormat):
             elif _content(text, tag)[1]:
                 unknown = unknown or tag
         if must_answer:
-            return self._read_forced_answer(text)
+            return self._read_forced_answer(text, tools)
         if unknown is not None:
             return self._read_search(text, unknown, tools)
         return Step(Action.UNREADABLE, reply=self._open_thought(text), thought=_words(text))
@@ -170,12 +170,15 @@ class TagsFormat(Block, ReplyFormat):
         reply = self._open_thought(text[: tag.start()]) + self._block(tag["name"], shorten(content))
         return Step(Action.ANSWER, reply=reply, thought=_words(text[: tag.start()]), answer=_answer(content))
 
-    def _read_forced_answer(self, text: str) -> Step:
+    def _read_forced_answer(self, text: str, tools: Sequence[Tool]) -> Step:
         # The transcript ends with the opening tag, so a reply that goes on from there starts with the answer itself.
         thoughts = [tag for tag in _tags(text) if _is(tag, self.think)]
         behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
-        answer = _answer(_TAG.split(behind, maxsplit=1)[0])
-        if not answer or announces_search(answer):
+        tag = _TAG.search(behind)
+        answer = _answer(behind[: tag.start()] if tag else behind)
+        # An answer that was not closed before a search is the thought before it.
+        searches = tag is not None and not tag["slash"] and self._tool(tag, tools) is not None
+        if not answer or searches or announces_search(answer):
             return Step(Action.UNREADABLE, reply=self._open_thought(text))
         return Step(Action.ANSWER, reply=self._block(self.answer, answer), answer=answer)
 

@@ -36,6 +36,8 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
+# Without its first word it is a field only before a label: an answer may be a list with such a heading.
+_NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
 # A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, the wide one of
 # Chinese included; the fields after an answer may also be in the middle of its line.
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
@@ -47,7 +49,7 @@ _ANSWER_IN_THOUGHT = re.compile(
 )
 _CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
 _SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
-_CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
+_CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS} | {"evaluation": "Self-Evaluation"}
 
 
 def _fields(text: str) -> list[tuple[str, str]]:

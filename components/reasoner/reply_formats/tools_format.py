@@ -85,10 +85,8 @@ class ToolsFormat(ReplyFormat):
             return _search(text, call.tool_name, call.arguments, tools)
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
-        dropped = message.meta.get("finish_reason") == "tool_calls"
-        if (dropped and not must_answer) or ((dropped or message.tool_calls) and not _is_short(text)):
-            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer, unless
-            # the model had to answer and says no more than one.
+        if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
+            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer.
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
@@ -123,10 +121,6 @@ def _find_call(text: str) -> tuple[str, Any] | None:
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
 
 
-def _is_short(text: str) -> bool:
-    return len(text.split()) <= 5 and not announces_search(text)
-
-
 def _thought(text: str) -> str:
     return " ".join(shorten(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)).split())
 
@@ -144,11 +138,9 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call: some models use another name for it, or send a list."""
+    """Read the query of a call: some models use another name for it. A list is none, nor is a number."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
-    if isinstance(arguments, list):
-        arguments = next(iter(arguments), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""
 
 

@@ -1,7 +1,5 @@
 """What the text of a question shows."""
 
-from __future__ import annotations
-
 import time
 
 from prefrag.components.adaptive_rag.question_features import FEATURES, question_features

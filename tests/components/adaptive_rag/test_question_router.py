@@ -1,7 +1,5 @@
 """The branch that a question takes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

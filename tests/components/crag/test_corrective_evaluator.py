@@ -1,7 +1,5 @@
 """The evaluator of CRAG: its settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

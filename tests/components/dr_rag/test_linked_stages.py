@@ -1,7 +1,5 @@
 """Both stages over words and titles. A document is a letter, and its text the letters that it leads to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

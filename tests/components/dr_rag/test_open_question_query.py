@@ -1,7 +1,5 @@
 """What a document leaves open, and the names it brings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

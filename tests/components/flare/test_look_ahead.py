@@ -1,7 +1,5 @@
 """The sentence that is looked ahead at: kept, searched for, or the answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading the JSON of models that do not always write JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

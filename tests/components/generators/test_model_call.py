@@ -1,7 +1,5 @@
 """One call to a model: it fits, it is counted, and a failure loses nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where a model runs, seen without a look-up of any name."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

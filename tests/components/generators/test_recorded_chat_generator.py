@@ -1,7 +1,5 @@
 """A model's replies, kept and played."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

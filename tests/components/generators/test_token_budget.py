@@ -1,7 +1,5 @@
 """Keeping a prompt inside the window of its model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

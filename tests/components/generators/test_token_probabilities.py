@@ -1,7 +1,5 @@
 """The probabilities of the tokens of a reply."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

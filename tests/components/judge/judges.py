@@ -1,7 +1,5 @@
 """Judges whose verdict a test chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The model where it can judge, the trees where it cannot."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag.components.generators.chat_model import ChatModel

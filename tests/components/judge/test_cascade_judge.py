@@ -1,7 +1,5 @@
 """The trees where they are sure, the model where they are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag.components.judge.cascade_judge import CascadeJudge

@@ -1,7 +1,5 @@
 """The judge of the paper: a language model."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

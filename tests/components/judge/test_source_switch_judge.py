@@ -1,7 +1,5 @@
 """Where the passages of a search go: keep or switch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is counted of a retrieval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

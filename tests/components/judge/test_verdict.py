@@ -1,7 +1,5 @@
 """The verdict in a reply."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Follow-up questions, made to stand alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.components.loop.follow_up_rewriter import MAX_TURN_CHARACTERS, MAX_TURNS, FollowUpRewriter

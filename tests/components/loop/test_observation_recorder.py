@@ -1,7 +1,5 @@
 """What the model is shown of a retrieval."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 

@@ -1,7 +1,5 @@
 """Where a reply goes, and who counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag.components.loop.preference_router import PreferenceRouter

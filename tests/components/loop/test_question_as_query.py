@@ -1,7 +1,5 @@
 """The question as a query."""
 
-from __future__ import annotations
-
 from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.state.state import Action, RunSettings, State
 from tests.for_each import for_each

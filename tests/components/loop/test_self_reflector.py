@@ -1,7 +1,5 @@
 """The second look at an answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Summaries of over-long observations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

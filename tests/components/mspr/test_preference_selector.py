@@ -1,7 +1,5 @@
 """The source of the next search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

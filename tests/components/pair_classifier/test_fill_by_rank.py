@@ -1,7 +1,5 @@
 """Equation 1: the first document of each second-stage list that is not in the context yet."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Document
 from hypothesis import given

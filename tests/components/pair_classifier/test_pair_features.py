@@ -1,7 +1,5 @@
 """What is counted of two passages and a question, on texts small enough to be counted by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

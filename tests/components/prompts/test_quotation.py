@@ -1,7 +1,5 @@
 """Passages in prompts are material: nothing in them is an instruction, a turn, a field or a mark."""
 
-from __future__ import annotations
-
 from time import process_time
 
 import pytest

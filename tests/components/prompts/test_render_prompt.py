@@ -1,7 +1,5 @@
 """Prompts are files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

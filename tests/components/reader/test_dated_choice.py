@@ -1,7 +1,5 @@
 """Which of two things is earlier or later, by the dates in their passages."""
 
-from __future__ import annotations
-
 from prefrag.components.reader.dated_choice import choose_by_date
 from tests.for_each import for_each
 

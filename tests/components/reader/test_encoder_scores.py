@@ -1,7 +1,5 @@
 """What is made of the scores of the encoder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

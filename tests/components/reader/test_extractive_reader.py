@@ -1,7 +1,5 @@
 """The reader that ships, on passages of a made-up place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a question asks for."""
 
-from __future__ import annotations
-
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from tests.for_each import for_each
 

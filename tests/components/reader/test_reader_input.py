@@ -1,7 +1,5 @@
 """What the encoder of the reader is given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which spans of a passage may be an answer."""
 
-from __future__ import annotations
-
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import span_candidates
 from tests.for_each import for_each

@@ -1,7 +1,5 @@
 """The features of spans, for trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

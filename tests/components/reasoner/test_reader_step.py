@@ -1,7 +1,5 @@
 """The next step of a run without a language model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from haystack import Document

@@ -1,7 +1,5 @@
 """The transcript that the model is sent, and the step that comes back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

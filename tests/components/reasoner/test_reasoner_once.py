@@ -1,7 +1,5 @@
 """The reasoner of the methods that call once, or whose answers are not evaluated."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The reasoner's settings for native tool calls and for the tags of search models."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

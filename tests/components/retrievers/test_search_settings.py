@@ -1,7 +1,5 @@
 """Which settings of a search count."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore

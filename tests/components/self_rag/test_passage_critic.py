@@ -1,7 +1,5 @@
 """The answer from each passage alone, and its critique."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A source: what a run survives, who is called for what, and which queries leave this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

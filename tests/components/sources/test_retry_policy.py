@@ -1,7 +1,5 @@
 """How long a provider may take, and how often it is called again."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading

@@ -119,6 +119,9 @@ class TestDocuments:
         shown = compose(run.with_step(answer_step(f"1974 [{mark}]")))["documents"]
 
         assert [sentence(one) for one in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
+        # Also those of the very last step, where a run breaks off behind it.
+        [last] = compose(state(observed_step(second, query="Alpha 1974")))["documents"]
+        assert sentence(last) == "Alpha won the prize in 1974."
 
     def test_hold_the_sentence_from_which_a_reader_read_its_answer(self):
         text = "Alpha sank in 1974. Alpha won the prize in 1974."
@@ -219,6 +222,25 @@ class TestCitations:
 
         assert result["uncited"]
         assert (result["answer"], result["answer_with_citations"], result["citations"]) == (shown, shown, [])
+
+    @for_each(
+        "answer, answered",
+        *(
+            (none, False)
+            for none in (
+                "I don\u2019t know.",
+                "I do not know who won it",
+                "I don't know [[1]]",
+                "\u4e0d\u77e5\u9053\u3002",
+            )
+        ),
+        *((none, False) for none in ("Unknown", "Ich wei\u00df es nicht.", "**N/A**")),
+        *((one, True) for one in ("Unknown [[1]]", "I Don't Know How to Love Him [[1]]", "Unknown Pleasures", "Noé")),
+    )
+    def test_that_a_model_has_no_answer_is_none_whatever_it_calls_it(self, answer: str, answered: bool):
+        result = self.composed(answer)
+
+        assert (result["answered"], result["not_found"], result["guess"]) == (answered, not answered, None)
 
     def test_thoughts_answers_and_explanations_show_the_marks_that_users_know(self):
         observed = state(observed_step(document("alpha")))

@@ -1,7 +1,5 @@
 """Numbers of passages and citations of answers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from time import process_time

@@ -1,7 +1,5 @@
 """The evidence of a run."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

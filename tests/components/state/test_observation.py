@@ -1,7 +1,5 @@
 """The documents that a model is shown for a step."""
 
-from __future__ import annotations
-
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Action, Step
 from tests.components.samples import document, found, search_step, state

@@ -1,7 +1,5 @@
 """Where passages stand in their files, in the trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document

@@ -1,7 +1,5 @@
 """The limits of a request, as Python calls meet them; over HTTP see tests/server/test_any_input.py."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

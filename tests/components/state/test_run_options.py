@@ -1,7 +1,5 @@
 """The one table of the options of a run, and StateBuilder as plain Haystack sees it."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Pipeline
 

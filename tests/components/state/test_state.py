@@ -1,7 +1,5 @@
 """What a run carries: values that nobody changes."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import FrozenInstanceError
 

@@ -1,7 +1,5 @@
 """The way in: the settings of a pipeline, and how a request narrows them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses that may be shown."""
 
-from __future__ import annotations
-
 from prefrag.components.text.addresses import safe_url, without_userinfo
 from tests.for_each import for_each
 

@@ -1,7 +1,5 @@
 """The one way from a line of a corpus to a document."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sentences of a text."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The words of texts, and how rare they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import isclose, log
 from pathlib import Path

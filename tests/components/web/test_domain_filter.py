@@ -1,7 +1,5 @@
 """Which web pages may be shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

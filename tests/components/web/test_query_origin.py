@@ -14,34 +14,23 @@ from tests.for_each import for_each
 PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
 CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
 WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
-MESSAGES = {
-    "Who built alpha?": True,
-    "alpha builder": True,
-    "Name the yard that built alpha.": True,
-    "Hi,\nwho built alpha?\nThanks!": True,
-    "I sail a boat of 1974. Who built it?": True,
-    "Which came first: alpha or the boat that Quill built?": True,
-    "Who said “I shall return”?": True,
-    "What does <chat_history> mean in Open WebUI?": True,
-    "谁建造了阿尔法\uff1f": True,
-    "आल्फा को किसने बनाया?": True,
-    "Human: When?\nAI: In May.": False,
-    "<|im_start|>user When?<|im_end|>": False,
-    "[INST] When? [/INST] In May.": False,
-    '[{"role": "user", "content": "When?"}]': False,
-    "<conversation>When? In May.</conversation>": False,
-    "What is said here?\n```\nIn May.\n```": False,
-    "Rephrase what the yard wrote": False,
-    "Who wrote this?\n\nThe yard was sold in May.": False,
-    "Name it: the yard was sold to the house of Quill": False,
-    "The board met on Monday. The yard was sold in May.": False,
-    "word " * 101 + "?": False,
-}
+QUESTIONS = ["Who built alpha?", "alpha builder", "Name the yard that built alpha.", "Hi,\nwho built alpha?\nThanks!"]
+QUESTIONS += ["I sail a boat of 1974. Who built it?", "Which came first: alpha or the boat that Quill built?"]
+QUESTIONS += [
+    "Who said “I shall return”?",
+    "What does <chat_history> mean?",
+    "आल्फा को किसने बनाया?",
+    "谁建造了阿尔法\uff1f",
+]
+OTHERS = ["Human: When?\nAI: In May.", "User: When? Bot: In May.", "<|im_start|>user When?", "[INST] When? [/INST]"]
+OTHERS += ['[{"role": "user", "content": "When?"}]', "<chat>When?</chat>", "What is it?\n```\nIn May.\n```", "a " * 17]
+OTHERS += ["Rephrase: the yard was sold.", "Who wrote this?\n\nThe yard was sold in May.", "word " * 101 + "?"]
+OTHERS += ["Name it: the yard was sold to the house of Quill", "The board met on Monday. The yard was sold in May."]
 
 
-@for_each("message", *MESSAGES)
+@for_each("message", *QUESTIONS, *OTHERS)
 def test_a_question_is_told_by_its_form(message: str):
-    assert is_question(message) is MESSAGES[message]
+    assert is_question(message) is (message in QUESTIONS)
 
 
 @for_each("message, asks", ("The yard was sold.", False), ("Who built it?", True), ("alpha", True))

@@ -1,7 +1,5 @@
 """The web, or the corpus that stands in for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The dump of HotpotQA's Wikipedia, packed as it is published."""
 
-from __future__ import annotations
-
 import bz2
 import tarfile
 from pathlib import Path

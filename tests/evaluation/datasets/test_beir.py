@@ -1,7 +1,5 @@
 """A corpus of BEIR."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The yes/no questions of BioASQ."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

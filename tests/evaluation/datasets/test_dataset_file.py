@@ -1,7 +1,5 @@
 """Reading a published file record by record."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

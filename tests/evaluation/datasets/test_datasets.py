@@ -1,7 +1,5 @@
 """The published datasets in the one form of the harness."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory

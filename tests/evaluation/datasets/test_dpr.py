@@ -1,7 +1,5 @@
 """The Wikipedia of DPR."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 from pathlib import Path

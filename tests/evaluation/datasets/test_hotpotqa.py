@@ -1,7 +1,5 @@
 """HotpotQA as published."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The questions that the IRCoT release drew."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The project's own form."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

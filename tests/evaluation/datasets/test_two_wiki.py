@@ -1,7 +1,5 @@
 """2WikiMultiHopQA as published."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The first paragraphs of a Wikipedia."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The answers that a run gives, and the evidence where it withholds one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

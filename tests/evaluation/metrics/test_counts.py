@@ -1,7 +1,5 @@
 """What one run took, counted in results that the components wrote."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.components.judge.model_judge import ModelJudge

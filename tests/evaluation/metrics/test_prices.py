@@ -1,7 +1,5 @@
 """What a run cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

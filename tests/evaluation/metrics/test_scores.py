@@ -1,7 +1,5 @@
 """All scores of one question."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The metrics of a run."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files and stores that the tests of a pipeline under test share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A question of two hops, its passages, and the set-up of a pipeline that is evaluated on it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The description of a pipeline and its model in `config.json`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What of a pipeline can be replaced for an evaluation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

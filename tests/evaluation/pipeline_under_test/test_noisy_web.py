@@ -1,7 +1,5 @@
 """The web of an evaluation with snippets and junk."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

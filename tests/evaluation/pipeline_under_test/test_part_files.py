@@ -1,7 +1,5 @@
 """The files that a pipeline reads besides its YAML and its indexes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

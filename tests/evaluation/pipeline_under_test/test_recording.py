@@ -1,7 +1,5 @@
 """An evaluation that is recorded and replayed."""
 
-from __future__ import annotations
-
 import gc
 import json
 from pathlib import Path

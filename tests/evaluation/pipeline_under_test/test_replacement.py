@@ -1,7 +1,5 @@
 """What is put in the place of a pipeline's parts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

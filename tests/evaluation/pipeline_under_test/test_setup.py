@@ -1,7 +1,5 @@
 """A pipeline under test: its corpora, its environment and its gold passages."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pipelines under test with changed settings, and the ablations and controls that have names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,9 +1,8 @@
 """Run folders as the runner writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,19 @@ def prediction(
 
 def predictions(right: int, n: int = 40, **of_each: Any) -> list[dict[str, Any]]:
     """Make the given number of questions, the first of them answered right."""
-    return [prediction(f"q{number:03}", number < right, **of_each) for number in range(n)]
+    made: list[dict[str, Any]] = json.loads(_predictions(right, n, *of_each.items()))
+    return made
+
+
+# Scoring takes longer than the rest of a test, and most begin with the same predictions.
+@cache
+def _predictions(right: int, n: int, *of_each: tuple[str, Any]) -> str:
+    return json.dumps([prediction(f"q{number:03}", number < right, **dict(of_each)) for number in range(n)])
+
+
+@cache
+def _summary(predictions: str) -> str:
+    return json.dumps(summarise(json.loads(predictions)))
 
 
 def write_run(
@@ -95,7 +106,7 @@ def write_run(
     folder.mkdir(parents=True)
     (folder / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     if metrics:
-        (folder / "metrics.json").write_text(json.dumps(summarise(lines)))
+        (folder / "metrics.json").write_text(_summary(json.dumps(lines)))
     llm = SIMULATED if llm is None else llm
     defaults = {
         **{"pipeline": pipeline, "dataset": dataset, "questions": "dev.jsonl", "corpus": "corpus.jsonl", "web": None},

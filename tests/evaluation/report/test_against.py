@@ -1,7 +1,5 @@
 """Every method against a reference, and what is not compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from prefrag.evaluation.report.against import Against, compare_one_change, compare_with_reference, list_variations

@@ -1,7 +1,5 @@
 """Two runs question by question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

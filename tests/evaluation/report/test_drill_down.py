@@ -1,7 +1,5 @@
 """The questions on which two runs differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

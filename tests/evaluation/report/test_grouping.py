@@ -1,7 +1,5 @@
 """Which runs stand together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from prefrag.evaluation.report.grouping import group_by_setting, group_by_task, vary

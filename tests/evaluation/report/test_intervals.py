@@ -1,7 +1,5 @@
 """The intervals of the report."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers in digits."""
 
-from __future__ import annotations
-
 import math
 
 from prefrag.evaluation.report.measures import ACC, DASH, TOTAL

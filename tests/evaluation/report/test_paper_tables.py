@@ -1,7 +1,5 @@
 """The tables of the papers."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What two runs differ in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Paired tests and their correction."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Runs of a pipeline over questions about boxes, and what they leave behind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions that fail."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that was stopped, and the same call again."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

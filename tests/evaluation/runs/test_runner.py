@@ -1,7 +1,5 @@
 """An evaluation: what it measures, keeps and refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the simulated reader answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The simulated reader as judge, reviewer and refiner."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the simulated reader searches for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

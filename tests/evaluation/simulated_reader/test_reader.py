@@ -1,7 +1,5 @@
 """The simulated reader as a component."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

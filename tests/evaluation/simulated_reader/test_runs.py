@@ -1,7 +1,5 @@
 """Whole runs of the shipped pipelines with the simulated reader in the model's place."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Which snippets of a noisy web count as the passages that they were cut from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions with their gold passages, and what the reader replies on them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The scenario of a company against the web, and what is counted in its runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The documentation that packages ship, and what is counted of the judge's verdicts on it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which evaluations a matrix makes, and their table."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

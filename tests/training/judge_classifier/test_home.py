@@ -1,7 +1,5 @@
 """Runs over files of one's own, which were cut into many passages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Questions over two hops, and models that reply by the point of the grid."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """From training questions to pairs: runs of a pipeline, nine replies at each judged step, one file."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Gold verdicts by gold passages, and the analysis that is closest to them."""
 
-from __future__ import annotations
-
 import pytest
 
 from prefrag.evaluation.question import Question

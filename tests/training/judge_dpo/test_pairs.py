@@ -1,7 +1,5 @@
 """Which pairs are kept: each step once, balanced by verdict, from all iterations."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from prefrag.training.judge_dpo.candidates import GRID, Candidate, Gold, JudgedStep

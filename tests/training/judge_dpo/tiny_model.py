@@ -1,7 +1,5 @@
 """A tiny random causal model with the tokenizer and the chat template of SmolLM2, as a GGUF file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pairs of documents that are letters."""
 
-from __future__ import annotations
-
 import numpy as np
 from haystack import Document
 

@@ -1,7 +1,5 @@
 """The pairs that a transformer learns from."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the pair classifier's training lowers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The class of a question: the simplest strategy that answers it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the reader's answers are measured, and from which probability on they are given."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from prefrag.components.reader.span_features import Spans

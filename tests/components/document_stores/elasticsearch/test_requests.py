@@ -1,7 +1,5 @@
 """What the failures of an Elasticsearch report."""
 
-from __future__ import annotations
-
 import pytest
 from elastic_transport import ConnectionError as ServerUnreachable
 from haystack.document_stores.errors import DocumentStoreError

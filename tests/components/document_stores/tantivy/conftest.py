@@ -1,7 +1,5 @@
 """Stores that the tests of the on-disk index start from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Passages that the tests of the on-disk index start from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged files and a full disk: an error in words, never a panic, and nothing that was kept is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable

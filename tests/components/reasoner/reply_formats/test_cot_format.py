@@ -1,7 +1,5 @@
 """The format of a chain of thought: one sentence a reply, each the next query."""
 
-from __future__ import annotations
-
 from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st

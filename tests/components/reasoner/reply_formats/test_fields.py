@@ -1,7 +1,5 @@
 """Labels, queries, answers and tools as models write them."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The JSON format with a choice of queries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.components.reasoner.reply_formats import FORMATS, Tool

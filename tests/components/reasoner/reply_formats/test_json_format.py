@@ -174,6 +174,10 @@ class TestAnswers:
     def test_are_plain_words(self, answer: Any, words: str):
         assert read({"action": "Final_Answer", "answer": answer}).answer == words
 
+    @for_each("query", ["tide", "tables"], float("inf"), 7, {"text": "tide"}, '["tide"]', '{"query": ["tide"]}')
+    def test_are_no_search_for_what_is_no_text(self, query: Any):
+        assert read({"action": "Search_Engine", "query": query}).action is Action.UNREADABLE
+
     def test_of_null_are_none(self):
         assert read({"action": "Final_Answer", "answer": None}).action is not Action.ANSWER
 

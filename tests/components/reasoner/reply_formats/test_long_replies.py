@@ -1,7 +1,5 @@
 """A model that goes on without end: reading its reply is bounded work, and little of it is kept."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

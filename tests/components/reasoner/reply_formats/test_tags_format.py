@@ -139,7 +139,6 @@ class TestAnswers:
         "<think>a</think>\n<answer>1974",
         "<think>a</think>1974",
         "a</think>1974",
-        "1974<search>x</search>",
         "<search>x</search><answer>1974</answer>",
     )
     def test_that_are_forced_may_start_at_once(self, reply: str):
@@ -147,8 +146,8 @@ class TestAnswers:
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @for_each("reply", "", "<think>a</think>", "<search>x</search>", "<think>a")
-    def test_that_are_forced_and_have_no_word_are_unreadable(self, reply: str):
+    @for_each("reply", "", "<think>a</think>", "<search>x</search>", "<think>a", "Need it <search>x</search>")
+    def test_that_are_forced_and_have_no_word_or_search_on_are_unreadable(self, reply: str):
         assert read(reply, must_answer=True).action is Action.UNREADABLE
 
 

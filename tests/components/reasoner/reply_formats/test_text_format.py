@@ -266,6 +266,13 @@ class TestLabels:
     def test_echoed_as_a_list_are_none(self):
         assert read("Final Answer: 1974\nSelf-Evaluation: CORRECT, PARTIALLY CORRECT, INCORRECT").label is None
 
+    @for_each("line", "Evaluation: INCORRECT", "**Evaluation:** incorrect", "Evaluation: PARTIALLY CORRECT")
+    def test_are_read_without_the_first_word_of_their_field(self, line: str):
+        step = read(f"Final Answer: 1974\n{line}")
+
+        assert (step.answer, step.label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)) == ("1974", True)
+        assert read("Final Answer: Plan:\n- x\nEvaluation: yearly").label is None
+
     def test_that_come_twice_count_once(self):
         assert read("Final Answer: x\nSelf-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT").label is Label.CORRECT
 

@@ -72,7 +72,7 @@ class TestCalls:
         assert step.query == "first"
         assert "second" not in step.reply
 
-    @for_each("arguments", {"query": "tide"}, {"q": "tide"}, {"query": ["tide", "tables"]}, ["tide"], "tide")
+    @for_each("arguments", {"query": "tide"}, {"q": "tide"}, "tide", '{"query": "tide"}')
     def test_are_read_with_arguments_as_models_write_them(self, arguments: Any):
         assert read(called(("Search_Engine", arguments))).query == "tide"
 
@@ -81,7 +81,11 @@ class TestCalls:
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    @for_each("arguments", {}, {"query": ""}, {"query": None}, {"query": 7}, [])
+    @for_each(
+        "arguments",
+        *({}, {"query": ""}, {"query": None}, {"query": 7}, []),
+        *({"query": ["tide", "tables"]}, ["tide"], {"query": float("inf")}, '["tide"]', '{"query": ["tide"]}'),
+    )
     def test_without_a_query_cannot_be_read(self, arguments: Any):
         step = read(called(("Search_Engine", arguments)))
 
@@ -137,15 +141,12 @@ class TestAnswers:
     def test_that_only_announce_a_search_are_none(self, text: str):
         assert read(text).action is Action.UNREADABLE
 
-    def test_that_are_forced_are_not_the_thought_beside_a_call(self):
-        call = called(("Search_Engine", {"query": "x"}), text="The year of the prize is still open to us.")
+    @for_each("text", "The year of the prize is still open to us.", "Need it", "1974")
+    def test_that_are_forced_are_not_the_text_beside_a_call_but_where_it_is_called_the_answer(self, text: str):
+        beside = [called(("Search_Engine", {"query": "x"}), text=f"{start}{text}") for start in ("", "Final Answer: ")]
 
-        assert read(call, must_answer=True).action is Action.UNREADABLE
-
-    def test_that_are_forced_win_over_a_call(self):
-        step = read(called(("Search_Engine", {"query": "x"}), text="1974"), must_answer=True)
-
-        assert (step.action, step.answer) == (Action.ANSWER, "1974")
+        actions = [read(call, must_answer=True).action for call in beside]
+        assert actions == [Action.UNREADABLE, Action.ANSWER]
 
     @for_each("must_answer", False, True)
     @for_each("text", "", "  \n", "Final Answer:")

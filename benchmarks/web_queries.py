@@ -1,0 +1,68 @@
+"""How many questions are taken for something else, and how many queries to the web are held back.
+
+    python -m benchmarks.web_queries [--data FOLDER]
+
+The questions are those of the four datasets (dev and train), the demo and `reading/dev`. The queries are those of the
+simulated reader on the dev questions, each corpus split between its sources, in six methods.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from prefrag import evaluation
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.text.one_line import one_line
+from prefrag.components.web.query_origin import find_origin, is_question
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
+METHODS = ("prefrag", "prefrag_without_preference", "react_mix", "mspr", "crag", "vanilla_mix")
+
+
+def main() -> None:
+    """Count both and print a line for each file, dataset and method."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
+    data = parser.parse_args().data
+    files = [data / "multihop" / name / f"{split}.jsonl" for name in DATASETS for split in ("dev", "train")]
+    asked: Counter[bool] = Counter()
+    for file in [*files, CHECKOUT / "demo" / "questions.jsonl", data / "reading" / "dev.jsonl"]:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        found = Counter(is_question(json.loads(line)["question"]) for line in lines)
+        asked += found
+        print(f"{file.parent.name}/{file.name}: {found[False]} of {len(lines)} taken for something else")
+    print(f"all: {asked[False]} of {asked.total()}")
+    queries: Counter[str] = Counter()
+    admit = RetrievalSource._admit_async
+
+    async def count(self: RetrievalSource, request: Any) -> None:
+        # The corpus in the place of the web lets every query pass.
+        if self.external and request.state is not None and not request.is_closed:
+            queries[find_origin(one_line(request.query), request.state)] += 1
+        await admit(self, request)
+
+    RetrievalSource._admit_async = count  # type: ignore[method-assign]
+    for name in DATASETS:
+        for method in METHODS:
+            before, folder = queries.copy(), data / "multihop" / name
+            with tempfile.TemporaryDirectory() as output:
+                evaluation.run(
+                    method,
+                    folder / "dev.jsonl",
+                    corpus=folder / "corpus.jsonl",
+                    llm="simulated",
+                    output=f"{output}/run",
+                )
+            new = queries - before
+            print(f"{name}, {method}: {new.total() - new['']} of {new.total()} queries held back", flush=True)
+    print(f"all: {queries.total() - queries['']} of {queries.total()}; {dict(queries)}")
+
+
+if __name__ == "__main__":
+    main()
