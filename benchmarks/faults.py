@@ -7,6 +7,8 @@ the audit log could not be written. The web is off.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
     python -m benchmarks.faults --kills 50    # only: the server is killed during uploads and deletions, 50 times
+    python -m benchmarks.faults --greedy 3    # only: three keys with 330 hanging questions each, beside another one
+    python -m benchmarks.faults --cuts 20     # only: the files of the index are cut short under the server, 20 times
 """
 
 from __future__ import annotations
@@ -242,16 +244,39 @@ def break_audit_log(table: Table, model: Server, data: Path, environment: dict[s
     return let_out
 
 
+def make_index(data: Path) -> None:
+    """Index the corpus of the demo into a folder."""
+    index = [sys.executable, "-m", "prefrag.cli.main", "index", str(CORPUS)]
+    own = {**os.environ, "PREFRAG_DATA_DIR": str(data)}
+    subprocess.run(index, env=own, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def _starve_or_cut(data: Path, greedy: int, cuts: int) -> list[str]:
+    # They import this module.
+    from benchmarks.cut_index import cut_series
+    from benchmarks.greedy_clients import starve
+
+    make_index(data)
+    environment = {"PREFRAG_LLM_MODEL": "simulated", "PREFRAG_WEB": "off", "HAYHOOKS_LOG_LEVEL": "ERROR"}
+    wrong = starve(data, greedy, environment) if greedy else []
+    return wrong + (cut_series(data, find_index(data), cuts) if cuts else [])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run-seconds", type=float, default=20)
     parser.add_argument("--call-seconds", type=float, default=6)
     parser.add_argument("--only", default="")
     parser.add_argument("--kills", type=int, default=0, metavar="POINTS")
+    parser.add_argument("--greedy", type=int, default=0, metavar="KEYS")
+    parser.add_argument("--cuts", type=int, default=0, metavar="TIMES")
     given = parser.parse_args()
     if given.kills:
         with tempfile.TemporaryDirectory() as folder:
             raise SystemExit("\n".join(kill_series(given.kills, Path(folder))) or 0)
+    if given.greedy or given.cuts:
+        with tempfile.TemporaryDirectory() as folder:
+            raise SystemExit("\n".join(_starve_or_cut(Path(folder), given.greedy, given.cuts)) or 0)
     model = Server()
     threading.Thread(target=model.serve_forever, daemon=True).start()
     environment = {
@@ -265,9 +290,7 @@ def main() -> None:
     table = Table(given.run_seconds + GRACE_SECONDS, given.only)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
         data = Path(folder)
-        index = [sys.executable, "-m", "prefrag.cli.main", "index", str(CORPUS)]
-        own = {**os.environ, "PREFRAG_DATA_DIR": folder}
-        subprocess.run(index, env=own, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        make_index(data)
         url = servers.enter_context(serve(data, "prefrag", **environment))
         for fault, reply in FAULTS.items():
             model.fault, model.calls = reply, 0

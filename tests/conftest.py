@@ -57,6 +57,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    # pytest looks for garbage five times before it ends.
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def _data_directories() -> Iterator[Iterator[Path]]:
     # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test. Few tests need

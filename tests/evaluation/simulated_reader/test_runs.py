@@ -21,6 +21,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 from prefrag.pipelines.loading import find, read_block
 from tests.benchmark_data import DATA, DATASETS, with_data
+from tests.evaluation.simulated_reader.trees_and_towns import QUESTIONS as TOWNS
 from tests.indexes import index_of
 
 METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local", "ircot", "adaptive_rag")
@@ -36,27 +37,7 @@ WEB = [
     ("p2", "Borealis", "Borealis, a yard, stands in Corvo."),
     ("p6", "Mayor", "A mayor is head of a town."),
 ]
-QUESTIONS = [
-    {
-        "id": "hops",
-        "question": "Who is mayor where the Aurora was built?",
-        "answers": ["Dora Stern"],
-        "supporting_ids": ["p1", "p2", "p3"],
-        "decomposition": [
-            {"question": "Aurora >> built by", "answer": "Borealis", "supporting_id": "p1"},
-            {"question": "Where stands #1 ?", "answer": "Corvo", "supporting_id": "p2"},
-            {"question": "#2 >> mayor", "answer": "Dora Stern", "supporting_id": "p3"},
-        ],
-    },
-    {
-        "id": "facts",
-        "question": "In which town stands the maker of the Aurora?",
-        "answers": ["Corvo"],
-        "supporting_ids": ["p1", "p2"],
-        "evidence_triples": [["Aurora", "builder", "Borealis"], ["Borealis", "place", "Corvo"]],
-    },
-    {"id": "yes", "question": "Are elms trees?", "answers": ["yes"], "supporting_ids": ["p5"]},
-]
+QUESTIONS = [*TOWNS[:2], {"id": "yes", "question": "Are elms trees?", "answers": ["yes"], "supporting_ids": ["p5"]}]
 
 Build = Callable[..., Any]
 slow = pytest.mark.slow

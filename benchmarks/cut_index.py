@@ -1,0 +1,72 @@
+"""What a server does while every mapped file of its index is cut short in place, and when a signal kills it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import httpx
+
+from benchmarks.load import free_port, process, processes_of
+
+WITHIN_SECONDS = 5.0
+_QUESTION = {"question": "Who designed the Shearwater Current Meter?"}
+
+
+def cut_series(data: Path, index: Path, times: int) -> list[str]:
+    """Cut the files short, ask, and put them back; then kill the process that serves. Returns what went wrong."""
+    port, wrong, statuses = free_port(), [], Counter[str]()
+    url = f"http://127.0.0.1:{port}"
+    mapped = [file for file in index.iterdir() if len(file.name.partition(".")[0]) == 32]
+    command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--pipeline", "vanilla_local", "--port", str(port)]
+    environment = {"PREFRAG_DATA_DIR": str(data), "PREFRAG_WEB": "off", "HAYHOOKS_LOG_LEVEL": "ERROR"}
+    with process(*command, ready=f"{url}/live", **environment) as server:
+
+        def ask() -> str:
+            try:
+                return str(httpx.post(f"{url}/vanilla_local/run", json=_QUESTION, timeout=60).status_code)
+            except httpx.HTTPError as error:
+                return type(error).__name__
+
+        def alive_after() -> float:
+            began = time.monotonic()
+            while time.monotonic() < began + 10 * WITHIN_SECONDS:
+                try:
+                    httpx.get(f"{url}/live", timeout=10 * WITHIN_SECONDS)
+                    return time.monotonic() - began
+                except httpx.HTTPError:
+                    time.sleep(0.01)
+            return float("inf")
+
+        def worker() -> int:
+            return processes_of(server.pid)[1]
+
+        first = worker()
+        for number in range(times):
+            if ask() != "200":
+                wrong.append(f"Round {number} began with another answer than 200.")
+            held = {file: file.read_bytes() for file in mapped}
+            for file in mapped:
+                os.truncate(file, (0, 10, len(held[file]) // 2)[number % 3])
+            statuses[ask()] += 1
+            if (seconds := alive_after()) > WITHIN_SECONDS:
+                wrong.append(f"Round {number}: there again after {seconds:.1f} s.")
+            for file, content in held.items():
+                with file.open("r+b") as opened:
+                    opened.write(content)
+        stayed = worker() == first
+        os.kill(worker(), signal.SIGBUS)
+        seconds = alive_after()
+        print(
+            f"{len(mapped)} files cut short {times} times, then asked: {dict(statuses)}, "
+            f"{'the same process all along' if stayed else 'not the same process'}; killed by SIGBUS it answered "
+            f"{seconds:.1f} s later, then {ask()}",
+            flush=True,
+        )
+    if seconds > WITHIN_SECONDS or statuses.keys() - {"502", "503"}:
+        wrong.append("An answer other than 502 and 503, or too late.")
+    return wrong
