@@ -140,7 +140,7 @@ def kill_series(points: int, data: Path) -> list[str]:
             change, after = _make_change(server, kind, str(number))
             with ThreadPoolExecutor(1) as pool:
                 reply = pool.submit(change)
-                time.sleep(1.3 * took * (number + 0.5) / points)
+                time.sleep(0.9 * took * (number + 0.5) / points)
                 server.kill()
             acknowledged = reply.result()
             server.start()

@@ -57,7 +57,7 @@ class _WordlessTracer(ProxyTracer):
         self, operation_name: str, tags: dict[str, Any] | None = None, parent_span: Span | None = None
     ) -> Iterator[Span]:
         parent = parent_span.span if isinstance(parent_span, _WordlessSpan) else parent_span
-        if settings.trace_content or type(self.actual_tracer) is NullTracer:
+        if type(self.actual_tracer) is NullTracer or settings.trace_content:
             with super().trace(operation_name, tags, parent) as span:
                 yield span
             return

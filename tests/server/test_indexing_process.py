@@ -13,8 +13,10 @@ import pytest
 
 from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.indexing import journal
 from prefrag.indexing.journal import change_collection, make_incoming, uploads_folder
 from prefrag.indexing.report import IndexReport, Skipped
+from prefrag.indexing.uploads import add_uploads
 from prefrag.server import indexing_process
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
 
@@ -63,6 +65,25 @@ def test_reads_what_a_process_wrote_and_keeps_one_that_can_go_on(
 
     assert (str(failed.value), failed.value.http_status) == expected
     assert (started in process._waiting, started.kill.called) == (is_kept, not is_kept)
+
+
+def test_what_a_process_had_committed_when_it_died_is_finished(
+    process: IndexingProcess, monkeypatch: pytest.MonkeyPatch
+):
+    def die() -> str:
+        [incoming] = uploads_folder("fresh").parent.glob(".incoming-fresh-*")
+        with mock.patch.object(journal, "_end_changes"):
+            add_uploads("fresh", incoming)
+        return ""
+
+    monkeypatch.setattr(
+        indexing_process.subprocess, "Popen", mock.Mock(return_value=mock.Mock(stdout=mock.Mock(readline=die)))
+    )
+    with pytest.raises(IndexingFailed, match="broke off"):
+        upload("fresh", process.index, a_txt="A.")
+
+    assert os.listdir(uploads_folder("fresh")) == ["a.txt"]
+    assert os.listdir(uploads_folder("fresh").parent) == ["fresh"]
 
 
 def test_without_a_file_starts_no_process(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
