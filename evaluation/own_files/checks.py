@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.pdf_files import read_pdf
+
 # What stands between words may be a line break with a hyphen, a column, or nothing where a PDF lost its blanks.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
@@ -26,9 +29,7 @@ def read_text(path: Path) -> str:
     """Read what stands in a document, as far as the check needs it."""
     data = path.read_bytes()
     if path.suffix == ".pdf":
-        from pypdf import PdfReader
-
-        return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages)
+        return read_pdf(data, Outline())[1]
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [name for name in archive.namelist() if re.search(r"document|slides/s|sheet\d|sharedS", name)]
