@@ -52,7 +52,7 @@ ROOMS = (
 BUDGET = {
     "cli": 2_188,
     "components": 18_012,
-    "evaluation": 8_623,
+    "evaluation": 8_624,
     "indexing": 3_607,
     "pipelines": 1_346,
     "server": 4_380,
