@@ -34,6 +34,7 @@ def test_what_it_leaves_out_is_said_of_that_file_alone():
     assert HERE.loss == ""
 
 
+@pytest.mark.slow
 def test_it_is_started_anew_where_it_died():
     HERE.passages(Path("/a.txt"), b"Text.")
     first = HERE._process

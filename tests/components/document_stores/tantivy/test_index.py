@@ -211,6 +211,7 @@ class TestWriting:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     def test_a_reader_sees_what_another_process_committed(self, towns):
         assert towns.search("heron") == []
         assert run_python(WRITE_ONE, towns.path, "new").stderr == ""

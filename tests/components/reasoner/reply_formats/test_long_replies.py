@@ -34,6 +34,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS.keys())
 def test_reading_is_bounded_work(text: str):
     start = time.process_time()
