@@ -208,7 +208,7 @@ class TestEarlierAnswers:
         assert conversation.history == [{"role": "assistant", "content": "1974"}]
 
     @for_each("filler", " ", "\n", "\t ", "[1]", "[", "\n\n", "Note:\n\n", "Sources:\n")
-    def test_100_kb_of_anything_cost_milliseconds(self, filler: str):
+    def test_100_kb_of_anything_cost_little(self, filler: str):
         messages = [
             {"role": "assistant", "content": f"a{filler * (100_000 // len(filler))}b"},
             {"role": "user", "content": "And then?"},
@@ -217,7 +217,8 @@ class TestEarlierAnswers:
 
         split_conversation(messages)
 
-        assert time.process_time() - started < 0.1
+        # Work that grows with the square of the length takes minutes; other threads count in, too.
+        assert time.process_time() - started < 1
 
 
 class TestNotes:
