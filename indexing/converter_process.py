@@ -80,6 +80,9 @@ class ConverterProcess:
             process.communicate()
 
     def _start(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            # It ended while it waited, which is no file's fault.
+            self.close()
         if self._process is None:
             # Not from the folder that somebody stands in, which may hold modules of anybody.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"

@@ -53,7 +53,7 @@ BUDGET = {
     "cli": 2_188,
     "components": 18_012,
     "evaluation": 8_624,
-    "indexing": 3_607,
+    "indexing": 3_610,
     "pipelines": 1_346,
     "server": 4_380,
     "training": 5_270,

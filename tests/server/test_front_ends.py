@@ -208,17 +208,19 @@ class TestEarlierAnswers:
         assert conversation.history == [{"role": "assistant", "content": "1974"}]
 
     @for_each("filler", " ", "\n", "\t ", "[1]", "[", "\n\n", "Note:\n\n", "Sources:\n")
-    def test_100_kb_of_anything_cost_little(self, filler: str):
+    def test_100_kb_of_anything_cost_milliseconds(self, filler: str):
         messages = [
             {"role": "assistant", "content": f"a{filler * (100_000 // len(filler))}b"},
             {"role": "user", "content": "And then?"},
         ]
-        started = time.process_time()
+        spent = []
+        # Other threads of the process count in, so the least of three counts.
+        for _ in range(3):
+            started = time.process_time()
+            split_conversation(messages)
+            spent.append(time.process_time() - started)
 
-        split_conversation(messages)
-
-        # Work that grows with the square of the length takes minutes; other threads count in, too.
-        assert time.process_time() - started < 1
+        assert min(spent) < 0.1
 
 
 class TestNotes:
