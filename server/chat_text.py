@@ -10,7 +10,7 @@ from typing import Any
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, references_text
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, given_parts, references_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
@@ -43,7 +43,11 @@ def strip_controls(text: str) -> str:
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message."""
-    if answer := result.get("answer_with_citations") or result.get("answer"):
+    if parts := given_parts(result):
+        before, answer, behind, where = (_without_emphasis(part) for part in parts)
+        # In one line behind a word, so that no sentence of a stranger can begin a heading or a list.
+        parts = [rename_marks(f"{before}{answer and f'**{answer}**'}{behind}{where}", marks)]
+    elif answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may have been made to write its own list.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
@@ -122,13 +126,12 @@ def read_marks(inner: str) -> list[str]:
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write what there is to know about an answer."""
-    likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
-    if guess := result.get("guess"):
-        whose = f"a reader's guess, {likely}" if likely else "a guess"
-        says.append(f"*{whose}: {_without_emphasis(guess)}*")
-    elif likely and result.get("answered"):
-        says.append(f"a reader found this without a language model, {likely}")
+    if result.get("probability") is not None:
+        if given_parts(result):
+            says.append("a reader found this without a language model")
+    elif guess := result.get("guess"):
+        says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
     if result.get("forced") and not result.get("not_found"):
@@ -149,7 +152,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
 
 
 def _without_emphasis(text: str) -> str:
-    return re.sub(r"([*\\])", r"\\\1", disarm(one_line(text)))
+    return re.sub(r"([*`\\])", r"\\\1", disarm(text))
 
 
 def _failed_sources(result: Mapping[str, Any]) -> list[str]:

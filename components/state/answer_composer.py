@@ -13,7 +13,7 @@ from haystack import Document, component
 from prefrag.components.block import check_choice
 from prefrag.components.both_ways import at_once
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
-from prefrag.components.state.evidence import find_evidence, find_sentence
+from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import heading_of, position_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
@@ -75,8 +75,10 @@ def compose(
         and not (said["word"] and said["rest"])
         and not (marks_cited and (said["word"] or said["rest"]))
     )
-    not_found = unknown or last.withheld or (unsure and when_unsure == "say_so")
-    answered = bool(answer) and not not_found
+    not_found = unknown or last.certainty == "not_found" or (unsure and when_unsure == "say_so")
+    answered = bool(answer) and not not_found and not last.withheld
+    # With the answer of a reader its sentence is given, with that of a model its citations.
+    shown = find_evidence(state) if not answered else read if last.certainty else ()
     return {
         "question": state.question,
         "asked": state.typed or state.question,
@@ -88,9 +90,10 @@ def compose(
             {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if answered
         ],
         "uncited": answered and not cited,
+        "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
         "guess": answer if answer and not answered and not unknown else None,
-        "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
+        "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),
         "suggestions": without_codes(last.suggestions, known),
@@ -136,8 +139,8 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# Where a passage is in the user's files, under the names that Haystack's converters and splitter write.
-_PLACE = {"file": "file_path", "page": "page_number"}
+# Where a passage is in the user's files, under the names that Haystack's converters and splitter write, and its date.
+_PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"}
 
 
 def _document(document: Document, mark: str) -> dict[str, Any]:
@@ -165,14 +168,16 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     return None if span is None else {"start": span[0], "end": span[1]}
 
 
-def _evidence(evidence: Evidence, marks: Mapping[Identity, str]) -> dict[str, Any]:
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, Any]:
     document = evidence.document
+    place = find_whole(answer, evidence.sentence)
     return {
         "mark": marks[identity(document)],
         "id": document.id,
         "title": str(document.meta.get("title") or ""),
         "source": document.meta.get("source") or "",
         "sentence": evidence.sentence,
+        "answer": None if place is None else {"start": place.start(), "end": place.end()},
         "query": evidence.query,
     }
 

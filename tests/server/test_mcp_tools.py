@@ -292,9 +292,17 @@ def answered(**result: Any) -> str:
 
 
 def test_an_answer_has_its_marks_its_label_and_the_cited_passage():
-    assert answered(label="CORRECT", probability=0.876, citations=[{"mark": "1"}]).startswith(
-        "Answer: Brandt [1]\nLabel: CORRECT (88% likely)\n\n"
-    )
+    assert answered(label="CORRECT", citations=[{"mark": "1"}]).startswith("Answer: Brandt [1]\nLabel: CORRECT\n\n")
+
+
+def test_a_reader_says_in_a_word_how_surely_it_answers():
+    read = {"evidence": [{"mark": "1", "title": "Buoy", "sentence": "It was built by Brandt."}], "probability": 0.7}
+    stated = answered(**read, certainty="stated", citations=[{"mark": "1"}])
+    probable = text(**read, certainty="probably", answer="", guess="Brandt")
+
+    assert stated.startswith("Stated: Brandt [1]\n\nNote: a reader found this without a language model.\n\nSources:")
+    assert "[1] Buoy (local)\n| It floats." in stated
+    assert probable.startswith("Probably the first of these sentences answers it:\n\n[1]\n| It was built by Brandt.")
 
 
 def test_only_what_is_cited_is_quoted_and_without_citations_everything():
@@ -322,11 +330,11 @@ def test_a_forced_answer_says_so():
 
 def test_what_was_found_and_not_answered_is_no_answer():
     evidence = [{"mark": "1", "title": "Buoy", "sentence": "It was built by Brandt."}]
-    written = text(answer="", guess="Brandt", probability=0.5, evidence=evidence)
+    written = text(answer="", guess="Brandt", probability=0.5, evidence=evidence, certainty="not_found")
 
     assert written.startswith("Found, not answered. There is no answer; these sentences were found:\n\n[1]\n| It was")
     assert "[1] Buoy (local)" in written
-    assert "a reader's guess, 50% likely: Brandt" in written
+    assert "guess" not in written
     assert "Answer:" not in written
 
 
