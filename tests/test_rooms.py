@@ -57,7 +57,7 @@ BUDGET = {
     "pipelines": 1_374,
     "server": 4_387,
     "training": 5_270,
-    "tests": 50_664,
+    "tests": 50_666,
 }
 
 
