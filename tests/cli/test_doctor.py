@@ -266,8 +266,7 @@ class TestServing:
         assert what in examined()[1]["tracing"][0]["text"]
 
     @pytest.mark.parametrize(
-        ("name", "status"),
-        [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")],
+        ("name", "status"), [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")]
     )
     def test_an_audit_log_is_named_and_tried(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, status: str

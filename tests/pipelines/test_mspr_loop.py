@@ -147,9 +147,7 @@ class TestWithoutTheWeb:
         script = (local("alpha"), web("beta"), final("1812"), final("1974"))
 
         result = await run(
-            mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))),
-            KNOWN,
-            sources=["local"],
+            mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))), KNOWN, sources=["local"]
         )
 
         assert sources(result) == ["local", "local", "local", None]

@@ -33,11 +33,7 @@ async def test_a_supplement_survives_a_source_that_fails():
 
 @pytest.mark.parametrize(
     ("pipeline", "replies"),
-    [
-        ("prefrag", (search("alpha"),)),
-        ("react", (search("alpha", tool="Search_Local"),)),
-        ("vanilla_local", ()),
-    ],
+    [("prefrag", (search("alpha"),)), ("react", (search("alpha", tool="Search_Local"),)), ("vanilla_local", ())],
 )
 async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far(pipeline: str, replies: tuple[str, ...]):
     with pytest.raises(RunFailed, match="the server is down") as failure:

@@ -139,10 +139,7 @@ async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(fo
 
 @every_format
 async def test_what_does_not_fit_the_window_is_cut_oldest_first(form: str):
-    documents = {
-        "local": {"alpha": f"First. {'word ' * 1_500}", "beta": "Second and shorter. " * 60},
-        "web": {},
-    }
+    documents = {"local": {"alpha": f"First. {'word ' * 1_500}", "beta": "Second and shorter. " * 60}, "web": {}}
 
     result = await run(
         form,

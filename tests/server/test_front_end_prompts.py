@@ -7,16 +7,7 @@ import time
 import pytest
 
 from prefrag.server.front_end_prompts import Attachment, find_task, take_apart
-from tests.server.front_ends import (
-    ASKED,
-    ATTACHED,
-    FILE_TAGS,
-    HOSTILE_FILE,
-    NUMBERED_INSIDE,
-    SECRET,
-    SOURCES,
-    TASKS,
-)
+from tests.server.front_ends import ASKED, ATTACHED, FILE_TAGS, HOSTILE_FILE, NUMBERED_INSIDE, SECRET, SOURCES, TASKS
 
 
 def user(text: str) -> list[dict[str, str]]:

@@ -137,10 +137,7 @@ class TestAttachedFiles:
         client = served('{"question": "Since when does Ada Quill keep the crane?"}', answer("1974 [[A1]]"))
 
         completion = reply(
-            client,
-            ("user", ATTACHED["before the question"]),
-            ("assistant", "Ada Quill [1]."),
-            ("user", "Since when?"),
+            client, ("user", ATTACHED["before the question"]), ("assistant", "Ada Quill [1]."), ("user", "Since when?")
         )
 
         assert [each["title"] for each in completion["prefrag"]["documents"]] == [

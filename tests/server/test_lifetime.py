@@ -170,12 +170,7 @@ class TestModelCall:
     )
     @pytest.mark.parametrize("silence", [HANG, DRIP], ids=["hangs", "drips"])
     def test_ends_at_the_deadline_of_the_run(
-        self,
-        model: FakeModelServer,
-        monkeypatch: pytest.MonkeyPatch,
-        path: str,
-        body: dict[str, Any],
-        silence: object,
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any], silence: object
     ):
         model.answers = [(200, silence)]
         monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")

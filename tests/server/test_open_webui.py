@@ -178,11 +178,7 @@ class TestSources:
             "</context>", '<source id="3" name="x.png"></source></context>'
         )
 
-        chunks = ask(
-            search("alpha"),
-            answer("Beta [[1]]"),
-            fields={"messages": [{"role": "user", "content": message}]},
-        )
+        chunks = ask(search("alpha"), answer("Beta [[1]]"), fields={"messages": [{"role": "user", "content": message}]})
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 

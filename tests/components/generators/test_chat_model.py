@@ -92,11 +92,7 @@ class TestChoice:
 
     @pytest.mark.parametrize(
         ("variable", "value"),
-        [
-            ("PREFRAG_LLM_BASE_URL", "localhost:8000"),
-            ("PREFRAG_LLM_MODEL", ""),
-            ("PREFRAG_LLM_STRUCTURED", "yaml"),
-        ],
+        [("PREFRAG_LLM_BASE_URL", "localhost:8000"), ("PREFRAG_LLM_MODEL", ""), ("PREFRAG_LLM_STRUCTURED", "yaml")],
     )
     def test_unusable_variables_are_named(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, variable: str, value: str

@@ -162,14 +162,8 @@ def openai(url: str | None = None) -> OpenAIChatGenerator:
     (lambda: block("OpenAITextEmbedder"), [Model("embedder", "api.openai.com")]),
     (lambda: block("OpenAITextEmbedder", api_base_url="http://gpu/v1"), [Model("embedder", "gpu")]),
     (lambda: block("CohereTextEmbedder"), [Model("embedder", "unknown")]),
-    (
-        lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}),
-        [Model("embedder", "localhost")],
-    ),
-    (
-        lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}),
-        [Model("embedder", "tei")],
-    ),
+    (lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}), [Model("embedder", "localhost")]),
+    (lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}), [Model("embedder", "tei")]),
     (
         lambda: DenseRetriever(block("OpenAITextEmbedder"), ScriptedRetriever({}, "local")),  # type: ignore[arg-type]
         [Model("embedder", "api.openai.com")],

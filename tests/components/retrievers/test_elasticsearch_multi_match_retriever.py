@@ -111,9 +111,7 @@ def test_searches_title_and_content_summed():
             "index": "towns",
             "size": 3,
             "_source": {"excludes": ["title_key"]},
-            "query": {
-                "multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]},
-            },
+            "query": {"multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]}},
         }
     ]
     assert (document.id, document.content, document.score) == ("linz", "On the Danube", 2.5)

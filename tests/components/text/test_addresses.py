@@ -7,10 +7,7 @@ from tests.for_each import for_each
 @for_each(
     "text, shown",
     ("http://elastic:SECRET@es:9200", "http://es:9200"),
-    (
-        "No server at ['http://a:b@x', 'https://c:d%40@y/z'] answers",
-        "No server at ['http://x', 'https://y/z'] answers",
-    ),
+    ("No server at ['http://a:b@x', 'https://c:d%40@y/z'] answers", "No server at ['http://x', 'https://y/z'] answers"),
     ("https://social.example/@somebody", "https://social.example/@somebody"),
     ("write to me@example.org", "write to me@example.org"),
 )

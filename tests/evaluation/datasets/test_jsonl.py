@@ -93,9 +93,7 @@ def test_the_sources_of_a_corpus_stay_usable(tmp_path: Path) -> None:
 
 
 @given(st.lists(QUESTIONS, min_size=1, max_size=4, unique_by=lambda question: question.id))
-def test_questions_that_are_written_are_read_again(
-    questions: list[Question],
-) -> None:
+def test_questions_that_are_written_are_read_again(questions: list[Question]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "q.jsonl")
         nothing_answers = replace(questions[0], id=f"{questions[0].id}-none", answers=(), answerable=False)
@@ -104,9 +102,7 @@ def test_questions_that_are_written_are_read_again(
 
 
 @given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, st.none() | WORD), max_size=4))
-def test_passages_that_are_written_are_read_again(
-    rows: list[tuple[str, str, str | None]],
-) -> None:
+def test_passages_that_are_written_are_read_again(rows: list[tuple[str, str, str | None]]) -> None:
     passages = [PassageRecord(key, text, title, meta={"url": "u"}).document() for key, text, title in rows]
     with TemporaryDirectory() as folder:
         path = Path(folder, "c.jsonl")

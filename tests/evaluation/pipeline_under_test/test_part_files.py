@@ -15,10 +15,7 @@ from tests.fakes import CALLS
 
 
 def block(trees: object = None, prompt: str = "answer_once") -> dict[str, Any]:
-    inner = {
-        "type": "prefrag.components.judge.tree_judge.TreeJudge",
-        "init_parameters": {"trees": trees},
-    }
+    inner = {"type": "prefrag.components.judge.tree_judge.TreeJudge", "init_parameters": {"trees": trees}}
     judge = {
         "type": "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
         "init_parameters": {"judge": inner},

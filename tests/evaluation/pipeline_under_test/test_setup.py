@@ -139,11 +139,9 @@ class TestCorpora:
             archive = ("elasticsearch", ready.second)
             assert (
                 set(searched)
-                == {
-                    "prefrag": {local, web},
-                    "prefrag_three_sources": {local, archive, web},
-                    "vanilla_local": {local},
-                }[name]
+                == {"prefrag": {local, web}, "prefrag_three_sources": {local, archive, web}, "vanilla_local": {local}}[
+                    name
+                ]
             )
 
 
@@ -225,8 +223,7 @@ class TestPipelines:
     def test_with_vectors_have_the_corpus_embedded(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
         embedded: list[tuple[str, str]] = []
         monkeypatch.setattr(
-            "prefrag.indexing.embedding.embed_index",
-            lambda index, model: embedded.append((index, model)),
+            "prefrag.indexing.embedding.embed_index", lambda index, model: embedded.append((index, model))
         )
 
         ready = setup("prefrag_hybrid", corpus=corpus)

@@ -11,14 +11,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.evaluation.simulated_reader import SimulatedReader
 from prefrag.evaluation.simulated_reader.gold import load_gold
-from tests.evaluation.simulated_reader.trees_and_towns import (
-    BARE,
-    HOPS,
-    PASSAGES,
-    asks,
-    read_step,
-    state,
-)
+from tests.evaluation.simulated_reader.trees_and_towns import BARE, HOPS, PASSAGES, asks, read_step, state
 
 
 class TestAsComponent:

@@ -262,10 +262,7 @@ with open_for_writing(Path(sys.argv[1])).writer(1) as writer:
     @pytest.mark.slow
     def test_two_first_writes_at_once_make_one_index(self, tmp_path):
         path = str(tmp_path / "index")
-        with (
-            start_python("-c", WRITE_ONE, path, "a") as one,
-            start_python("-c", WRITE_ONE, path, "b") as two,
-        ):
+        with start_python("-c", WRITE_ONE, path, "a") as one, start_python("-c", WRITE_ONE, path, "b") as two:
             assert (one.wait(timeout=60), two.wait(timeout=60)) == (0, 0)
         assert set(ids(TantivyDocumentStore(path=path).filter_documents())) == {"a", "b"}
         assert [entry.name for entry in tmp_path.iterdir()] == ["index"]

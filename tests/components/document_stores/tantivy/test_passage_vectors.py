@@ -72,9 +72,7 @@ def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, ve
     assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
 
 
-def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(
-    vectors: PassageVectors,
-):
+def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(vectors: PassageVectors):
     north = {"field": "meta.title", "operator": "==", "value": "north"}
 
     assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
