@@ -57,7 +57,7 @@ BUDGET = {
     "pipelines": 1_346,
     "server": 4_380,
     "training": 5_270,
-    "tests": 50_574,
+    "tests": 50_397,
 }
 
 

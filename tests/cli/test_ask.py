@@ -13,6 +13,7 @@ import pytest
 from prefrag.pipelines.loading import find, read_block
 from tests.cli.running import prefrag
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, scripted_block, scripted_yaml, search, write_yaml
 from tests.python_process import start_python
 
@@ -192,18 +193,16 @@ class TestAskThatFails:
     def test_no_answer_is_a_failure(self, ask: Ask):
         assert ask(script=("nothing", "that", "can", "be", "")).exit_code == 1
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (("--source", "attic"), "attic"),
-            (("--top-k", 0), "top_k"),
-            (("--top-k", "many"), "--top-k"),
-            (("--max-steps", 99), "max_steps"),
-            (("--filters", "{"), "--filters"),
-            (("--filters", "[]"), "--filters"),
-            (("--corpus", "a.jsonl", "--index", "b"), "not both"),
-            (("--bogus",), "bogus"),
-        ],
+    @for_each(
+        "arguments, message",
+        (("--source", "attic"), "attic"),
+        (("--top-k", 0), "top_k"),
+        (("--top-k", "many"), "--top-k"),
+        (("--max-steps", 99), "max_steps"),
+        (("--filters", "{"), "--filters"),
+        (("--filters", "[]"), "--filters"),
+        (("--corpus", "a.jsonl", "--index", "b"), "not both"),
+        (("--bogus",), "bogus"),
     )
     def test_wrong_use_ends_with_2(self, ask: Ask, arguments: tuple[object, ...], message: str):
         result = ask(*arguments)
@@ -214,14 +213,12 @@ class TestAskThatFails:
     def test_a_question_that_is_too_long_ends_with_2(self, ask: Ask):
         assert ask(question="x" * 4001).exit_code == 2
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (("--pipeline", "unheard-of"), "unheard-of"),
-            (("--pipeline", "nowhere.yaml"), "nowhere.yaml"),
-            (("--corpus", "nowhere.jsonl"), "nowhere.jsonl"),
-            (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl"),
-        ],
+    @for_each(
+        "arguments, message",
+        (("--pipeline", "unheard-of"), "unheard-of"),
+        (("--pipeline", "nowhere.yaml"), "nowhere.yaml"),
+        (("--corpus", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl"),
     )
     def test_something_missing_ends_with_3(self, ask: Ask, arguments: tuple[object, ...], message: str):
         result = ask(*arguments)
@@ -229,7 +226,7 @@ class TestAskThatFails:
         assert result.exit_code == 3
         assert message in result.stderr
 
-    @pytest.mark.parametrize("text", ["components: [", "components: {}", "components: {start: {type: ${UNSET}}}"])
+    @for_each("text", "components: [", "components: {}", "components: {start: {type: ${UNSET}}}")
     def test_a_pipeline_that_cannot_be_loaded_is_missing_too(self, tmp_path: Path, text: str):
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
 

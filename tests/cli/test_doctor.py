@@ -13,6 +13,7 @@ from prefrag.cli.kept_model import keep_model
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
+from tests.for_each import for_each
 
 SCHEMA_KEPT = completion('{"wet": true}')
 
@@ -220,13 +221,11 @@ class TestWeb:
 
 
 class TestServing:
-    @pytest.mark.parametrize(
-        ("content", "text"),
-        [
-            ({"status": "ready"}, "prefrag serve is ready at"),
-            ({"status": "not ready"}, "is not ready"),
-            ({"something": "else"}, "prefrag serve does not run on port"),
-        ],
+    @for_each(
+        "content, text",
+        ({"status": "ready"}, "prefrag serve is ready at"),
+        ({"status": "not ready"}, "is not ready"),
+        ({"something": "else"}, "prefrag serve does not run on port"),
     )
     def test_a_running_server_is_told_from_another(self, demo: None, content: dict[str, str], text: str):
         server = FakeModelServer()
@@ -265,8 +264,8 @@ class TestServing:
 
         assert what in examined()[1]["tracing"][0]["text"]
 
-    @pytest.mark.parametrize(
-        ("name", "status"), [("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")]
+    @for_each(
+        "name, status", ("new", "ok"), ("unmounted/log", "note"), ("open", "note" if os.name == "posix" else "ok")
     )
     def test_an_audit_log_is_named_and_tried(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, status: str

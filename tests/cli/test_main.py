@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from prefrag.version import find_version
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -57,7 +55,7 @@ def test_lists_the_pipelines_and_draws_one_from_its_yaml():
     assert "n_judge -->|switch_web| n_to_web" in result.stdout
 
 
-@pytest.mark.parametrize("text", [None, "components: [", "components: {}"])
+@for_each("text", None, "components: [", "components: {}")
 def test_a_pipeline_that_is_absent_or_unusable_ends_with_3(tmp_path: Path, text: str | None):
     if text is not None:
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")

@@ -11,6 +11,7 @@ import pytest
 from prefrag.indexing import file_conversion
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
 from tests.indexing.pdfs import make_pdf
 
 
@@ -115,15 +116,13 @@ def _bomb(levels: int) -> str:
     return "\n".join(["---", "a0: &a0 [lol]", *lists, f"title: *a{levels - 1}", "---", "Only text."])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "front",
-    [
-        'title: "\\ud800"',
-        'note: "\\ud800"',
-        '"\\ud800": note',
-        "number: 99999999999999999999",
-        "number: 0x" + "f" * 5_000,
-    ],
+    'title: "\\ud800"',
+    'note: "\\ud800"',
+    '"\\ud800": note',
+    "number: 99999999999999999999",
+    "number: 0x" + "f" * 5_000,
 )
 def test_front_matter_that_no_index_can_store_is_left_out(converter: FileConverter, front: str) -> None:
     passage = converter.passages(Path("/notes.md"), f"---\n{front}\n---\n# Heading\n\nText.".encode())[-1]

@@ -206,19 +206,17 @@ def test_a_file_has_its_title_and_its_headings() -> None:
     assert passage.meta["kind"] == "rst"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "directive",
-    [
-        ".. include:: {}",
-        ".. literalinclude:: {}",
-        ".. raw:: html\n   :file: {}",
-        ".. raw:: html\n   :url: file://{}",
-        ".. csv-table:: T\n   :file: {}",
-        ".. csv-table:: T\n   :url: file://{}",
-        ".. figure:: {}",
-        ".. |x| replace:: y\n.. include:: {}\n   :literal:",
-        ".. code-block:: python\n   :file: {}",
-    ],
+    ".. include:: {}",
+    ".. literalinclude:: {}",
+    ".. raw:: html\n   :file: {}",
+    ".. raw:: html\n   :url: file://{}",
+    ".. csv-table:: T\n   :file: {}",
+    ".. csv-table:: T\n   :url: file://{}",
+    ".. figure:: {}",
+    ".. |x| replace:: y\n.. include:: {}\n   :literal:",
+    ".. code-block:: python\n   :file: {}",
 )
 def test_no_other_file_is_taken_in(directive: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"

@@ -98,7 +98,7 @@ def test_the_settings_of_the_paper_are_the_defaults(name: str):
         assert (classifier["drop"], classifier["accept"], classifier["threshold"]) == ("second_stage", "first", 0.5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", *NAMES)
 def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so(name: str, tmp_path: Path):
     first, second = (nodes(name)[part] for part in ("local", "second_stage"))
     assert first["ranker"]["type"].endswith("TitleMatchRanker")

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from prefrag.server.app import create_app
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 Serve = Served = Callable[..., TestClient]
@@ -60,18 +61,16 @@ class TestRun:
         assert response.json()["detail"].startswith("No source could be searched, so the answer rests on no document.")
         assert response.json()["result"]["answer"] == "1974"
 
-    @pytest.mark.parametrize(
-        ("option", "message"),
-        [
-            ({"question": "x" * 4001}, "4000"),
-            ({"question": " "}, "empty"),
-            ({"sources": ["attic"]}, "attic"),
-            ({"sources": ["local"], "preferred": "web"}, "preferred"),
-            ({"top_k": 0}, "top_k"),
-            ({"max_steps": 99}, "max_steps"),
-            ({"filters": {"field": "meta.year"}}, "filters cannot be understood"),
-            ({"source": ["local"]}, "source"),
-        ],
+    @for_each(
+        "option, message",
+        ({"question": "x" * 4001}, "4000"),
+        ({"question": " "}, "empty"),
+        ({"sources": ["attic"]}, "attic"),
+        ({"sources": ["local"], "preferred": "web"}, "preferred"),
+        ({"top_k": 0}, "top_k"),
+        ({"max_steps": 99}, "max_steps"),
+        ({"filters": {"field": "meta.year"}}, "filters cannot be understood"),
+        ({"source": ["local"]}, "source"),
     )
     def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
         response = served().post("/prefrag/run", json={**QUESTION, **option})
@@ -163,16 +162,14 @@ DEPLOY = [
 
 
 class TestClosedRoutes:
-    @pytest.mark.parametrize(("method", "path"), DEPLOY)
+    @for_each("method, path", *DEPLOY)
     def test_are_not_there(self, served: Served, method: str, path: str):
         client = served()
 
         assert client.request(method, path, json={}).status_code == 404
         assert client.get("/ready").status_code == 200
 
-    @pytest.mark.parametrize(
-        "path", ["http://127.0.0.1//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"]
-    )
+    @for_each("path", "http://127.0.0.1//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files")
     def test_are_not_there_under_other_spellings(self, served: Served, path: str):
         assert served().post(path, json={"name": "x", "files": {}}).status_code == 404
 

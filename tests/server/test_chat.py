@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 Served = Callable[..., TestClient]
@@ -128,7 +129,7 @@ class TestRequest:
 
         assert served().post("/v1/chat/completions", json=body).status_code == 422
 
-    @pytest.mark.parametrize("fields", [{"sources": ["local"]}, {"prefrag": {"sources": ["local"]}}])
+    @for_each("fields", {"sources": ["local"]}, {"prefrag": {"sources": ["local"]}})
     def test_options_stand_in_the_body_or_under_their_own_name(self, served: Served, fields: dict[str, Any]):
         completion = served().post("/v1/chat/completions", json=chat(**fields)).json()
 

@@ -27,6 +27,7 @@ from prefrag.server import collection_routes, uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
+from tests.for_each import for_each
 from tests.indexes import index_of
 from tests.server.keyed import (
     WRITER,
@@ -104,7 +105,7 @@ class TestList:
         client.access = Access("ada")
         assert [each["writes"] for each in client.get("/collections").json()["collections"]] == [False, False]
 
-    @pytest.mark.parametrize(("setting", "web"), [("on", True), ("off", False), ("ask", False), ("", True)])
+    @for_each("setting, web", ("on", True), ("off", False), ("ask", False), ("", True))
     def test_says_whether_questions_may_go_to_the_web(
         self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str, web: bool
     ):
@@ -198,7 +199,7 @@ class TestUpload:
 
 
 class TestLeaveToWrite:
-    @pytest.mark.parametrize("access", [ANYONE, Access("ada"), Access("ada", frozenset({"default"}))])
+    @for_each("access", ANYONE, Access("ada"), Access("ada", frozenset({"default"})))
     def test_is_needed_to_upload_and_to_delete_and_checked_before_the_body_is_read(
         self, client: Client, access: Access, monkeypatch: pytest.MonkeyPatch
     ):
@@ -224,7 +225,7 @@ class TestLeaveToWrite:
         assert client.upload("other", notes_txt="x").status_code == 404
         assert client.delete("/collections/fresh").status_code == 404
 
-    @pytest.mark.parametrize("name", ["default-web", "demo", "a b", "..", "%2e%2e", "x" * 65, "CON", "aux.x"])
+    @for_each("name", "default-web", "demo", "a b", "..", "%2e%2e", "x" * 65, "CON", "aux.x")
     def test_reaches_no_name_that_is_none_of_a_collection(self, client: Client, name: str):
         assert client.upload(name, tower_md=TOWER).status_code in (404, 405)
         assert not (data_directory() / "uploads").exists() or os.listdir(data_directory() / "uploads") == []
@@ -271,7 +272,7 @@ class TestDeletion:
         assert (tmp_path / "tower.md").exists()
         assert client.names("default") == ["board.md"]
 
-    @pytest.mark.parametrize("document", ["0" * 24, "board.md", "..", "a/b"])
+    @for_each("document", "0" * 24, "board.md", "..", "a/b")
     def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
         assert client.delete(f"/collections/default/documents/{document}").status_code in (404, 403)
         assert client.names("default") == ["board.md"]
@@ -518,27 +519,25 @@ class TestLimits:
 
 
 class TestForm:
-    @pytest.mark.parametrize(
-        ("kind", "body", "status"),
-        [
-            ("application/json", b"{}", 415),
-            ("text/plain", b"x", 415),
-            ("multipart/form-data", b"x", 415),
-            ("multipart/form-data; boundary=x", b"", 422),
-            ("multipart/form-data; boundary=x", b"nonsense", 422),
-            ("multipart/form-data; boundary=x", b"--x--\r\n", 422),
-            (
-                "multipart/form-data; boundary=x",
-                b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf',
-                422,
-            ),
-            (
-                "multipart/form-data; boundary=x",
-                b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nA\r\n--x--\r\n',
-                422,
-            ),
-            ("multipart/form-data; boundary=x", b"--x\r\n\r\nA\r\n--x--\r\n", 422),
-        ],
+    @for_each(
+        "kind, body, status",
+        ("application/json", b"{}", 415),
+        ("text/plain", b"x", 415),
+        ("multipart/form-data", b"x", 415),
+        ("multipart/form-data; boundary=x", b"", 422),
+        ("multipart/form-data; boundary=x", b"nonsense", 422),
+        ("multipart/form-data; boundary=x", b"--x--\r\n", 422),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf',
+            422,
+        ),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nA\r\n--x--\r\n',
+            422,
+        ),
+        ("multipart/form-data; boundary=x", b"--x\r\n\r\nA\r\n--x--\r\n", 422),
     )
     def test_that_is_none_is_refused(self, client: Client, kind: str, body: bytes, status: int):
         response = client.post("/collections/fresh/documents", content=body, headers={"content-type": kind})

@@ -37,7 +37,7 @@ def rendered(text: str) -> set[str]:
 
 
 class TestTasks:
-    @pytest.mark.parametrize("task", TASKS)
+    @for_each("task", *TASKS)
     def test_the_model_alone_does_them(self, served: Served, task: str):
         completion = reply(served('{"title": "Plans"}'), ("user", TASKS[task][0]))
 
@@ -56,7 +56,7 @@ class TestTasks:
         assert chunks[-1]["usage"]["total_tokens"] == 12
         assert CALLS.keys() == {"model"}
 
-    @pytest.mark.parametrize("stream", [False, True])
+    @for_each("stream", False, True)
     def test_a_failing_model_is_a_bad_gateway(self, served: Served, stream: bool):
         body = chat(("user", TASKS["tags"][0]), stream=stream)
 
@@ -67,7 +67,7 @@ class TestTasks:
 
 
 class TestAttachedFiles:
-    @pytest.mark.parametrize("form", ATTACHED)
+    @for_each("form", *ATTACHED)
     def test_the_question_is_the_question_and_the_files_are_passages(self, served: Served, form: str):
         client = served(search("crane alpha"), answer("Ada Quill [[A1]][[1]]"))
 
@@ -84,7 +84,7 @@ class TestAttachedFiles:
             ("1", "alpha", "local"),
         ]
 
-    @pytest.mark.parametrize("stream", [False, True])
+    @for_each("stream", False, True)
     def test_the_front_ends_numbers_mean_its_own_files(self, served: Served, stream: bool):
         client = served(search("alpha"), answer("Ada Quill [[A1, A3]][[A2]], who built [[1]]"))
         message = ("user", ATTACHED["before the question"])
@@ -167,7 +167,7 @@ class TestAttachedFiles:
 
 
 class TestInstructions:
-    @pytest.mark.parametrize("role", ["system", "developer"])
+    @for_each("role", "system", "developer")
     def test_are_the_system_messages_of_a_conversation(self, served: Served, role: str):
         completion = reply(served(), (role, "Answer in Dutch."), ("user", QUESTION))
 
@@ -265,7 +265,7 @@ class TestNotes:
 
         assert "Note: web could not be searched; sent to the web: “beta delta”." in text
 
-    @pytest.mark.parametrize("stream", [False, True])
+    @for_each("stream", False, True)
     def test_no_source_that_could_be_searched_is_the_first_line(self, served: Served, stream: bool):
         client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
 
@@ -364,7 +364,7 @@ class TestInstallation:
         monkeypatch.setenv("PREFRAG_LLM_MODEL", "Qwen/Qwen3-8B")
         monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-live-1")
 
-    @pytest.mark.parametrize("path", ["/prefrag/run", "/v1/chat/completions", "stream"])
+    @for_each("path", "/prefrag/run", "/v1/chat/completions", "stream")
     def test_stays_out_of_failures(self, served: Served, path: str):
         client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
         if path == "stream":

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from prefrag.server.keys import add_key
 from prefrag.server.mcp_tools import read_sound, write_for_model
 from tests.components.generators.fake_model_server import FakeModelServer
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 from tests.server.serving import SHARED, listening
 
@@ -225,7 +226,7 @@ class TestRoute:
 
         assert reply.status_code == 403
 
-    @pytest.mark.parametrize("method", ["GET", "DELETE"])
+    @for_each("method", "GET", "DELETE")
     def test_there_are_no_sessions_to_read_or_end(self, address: str, method: str):
         assert httpx.request(method, f"{address}/mcp", headers=HEADERS).status_code == 405
 

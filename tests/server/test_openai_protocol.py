@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.server.openai_protocol import DONE, ErrorForm, StreamEnd
+from tests.for_each import for_each
 from tests.pipelines.scripted import search
 from tests.server.serving import listening
 
@@ -97,25 +98,23 @@ class TestStreamEnd:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
-        ("request_", "status", "expected"),
-        [
-            (
-                {"model": "other", "messages": MESSAGES},
-                404,
-                {"type": "invalid_request_error", "param": "model", "code": "model_not_found"},
-            ),
-            (
-                {"model": "prefrag", "messages": MESSAGES, "top_k": 0},
-                422,
-                {"type": "invalid_request_error", "param": None, "code": None},
-            ),
-            (
-                {"model": "prefrag", "messages": "hello"},
-                422,
-                {"type": "invalid_request_error", "param": "messages", "code": None},
-            ),
-        ],
+    @for_each(
+        "request_, status, expected",
+        (
+            {"model": "other", "messages": MESSAGES},
+            404,
+            {"type": "invalid_request_error", "param": "model", "code": "model_not_found"},
+        ),
+        (
+            {"model": "prefrag", "messages": MESSAGES, "top_k": 0},
+            422,
+            {"type": "invalid_request_error", "param": None, "code": None},
+        ),
+        (
+            {"model": "prefrag", "messages": "hello"},
+            422,
+            {"type": "invalid_request_error", "param": "messages", "code": None},
+        ),
     )
     def test_have_the_form_of_the_protocol(
         self, address: str, request_: dict[str, Any], status: int, expected: dict[str, Any]

@@ -12,6 +12,7 @@ from haystack import Pipeline
 from starlette.testclient import TestClient
 
 from prefrag.server.page import FOLDER, page_routes
+from tests.for_each import for_each
 
 Served = Callable[..., TestClient]
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -56,9 +57,7 @@ class TestFiles:
         assert again.status_code == 304
         assert again.text == ""
 
-    @pytest.mark.parametrize(
-        "path", ["/page/nothing.js", "/page/", "/page/..%2fserver%2fapp.py", "/page/../server/app.py"]
-    )
+    @for_each("path", "/page/nothing.js", "/page/", "/page/..%2fserver%2fapp.py", "/page/../server/app.py")
     def test_nothing_else_is_served(self, served: Served, path: str):
         assert served().get(path).status_code == 404
 

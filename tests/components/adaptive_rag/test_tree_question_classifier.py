@@ -11,6 +11,7 @@ from prefrag.components.adaptive_rag.tree_question_classifier import NOT_ENGLISH
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as TREES_OF_THE_JUDGE
 from prefrag.components.trees import TreesMissing
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 ONE_STEP = "Is indinavir effective for treatment of amyotrophic lateral sclerosis?"
 SEVERAL_STEPS = "What is the date of birth of the mother of the director of the film Polish-Russian War?"
@@ -56,6 +57,6 @@ def test_no_file_in_its_place_is_refused():
         TreeQuestionClassifier("")
 
 
-@pytest.mark.parametrize("settings", [{}, {"trees": "own.json"}])
+@for_each("settings", {}, {"trees": "own.json"})
 def test_survives_saving_and_loading(settings: dict[str, Any]):
     assert rebuilt(TreeQuestionClassifier(**settings)).trees == settings.get("trees")

@@ -16,6 +16,7 @@ from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW
 from prefrag.components.generators.model_server import ModelServerError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
 from tests.components.serialisation import rebuilt, serialised
+from tests.for_each import for_each
 
 SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
@@ -101,7 +102,7 @@ class TestChoice:
         with pytest.raises(ValueError, match=variable):
             ChatModel().run(QUESTION, {"response_format": FORMAT})
 
-    @pytest.mark.parametrize("arguments", [{"role": "critic"}, {"timeout": 0}])
+    @for_each("arguments", {"role": "critic"}, {"timeout": 0})
     def test_arguments_out_of_range_are_refused(self, arguments: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             ChatModel(**arguments)

@@ -27,7 +27,7 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
     return judge(*script, **settings).judge(reached)
 
 
-@pytest.mark.parametrize(("settings", "message"), [({"on_doubt": "ask"}, "set it to keep, end or switch")])
+@for_each("settings, message", ({"on_doubt": "ask"}, "set it to keep, end or switch"))
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         judge(TRUE, **settings)

@@ -28,9 +28,10 @@ def refined(*steps: Step, script: str = SUMMARY, **changes: Any) -> State:
     return refiner(script, **changes).run(state(*steps))["state"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"threshold": 0}, "set it to a whole number of at least 1"), ({"prompt": "nonsense"}, "No prompt 'nonsense'")],
+@for_each(
+    "changes, message",
+    ({"threshold": 0}, "set it to a whole number of at least 1"),
+    ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
 )
 def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
@@ -55,7 +56,7 @@ class TestWhich:
     def test_the_first_retrieval_has_none_before_it(self):
         assert refined(NOW).steps == (NOW,)
 
-    @pytest.mark.parametrize("between", [Step(Action.UNREADABLE, observed=True), answer_step()])
+    @for_each("between", Step(Action.UNREADABLE, observed=True), answer_step())
     def test_replies_without_passages_do_not_count(self, between: Step):
         assert refined(LONG, between, NOW).steps[0].refined is not None
 

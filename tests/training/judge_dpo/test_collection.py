@@ -21,6 +21,7 @@ from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
 from prefrag.training.judge_dpo.commands import make_gold_model
 from tests.components.generators.fake_model_server import FakeModelServer, completion
+from tests.for_each import for_each
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
 
 PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
@@ -302,16 +303,14 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
     assert json.loads((tmp_path / "out" / REPORT).read_text())["questions"] == 8
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--labels", "nobody"], "set it to model or gold"),
-        (["--labels", "model"], "give --gold-llm and --gold-model"),
-        (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
-        (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
-        (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
-        (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
-    ],
+@for_each(
+    "options, message",
+    (["--labels", "nobody"], "set it to model or gold"),
+    (["--labels", "model"], "give --gold-llm and --gold-model"),
+    (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
+    (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
+    (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
+    (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
 )
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):
     dataset = write_dataset(tmp_path / "data", 1)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from tests.components.document_stores.tantivy.passages import ids, passage
+from tests.for_each import for_each
 from tests.python_process import run_python, start_python
 
 WRITE_ONE = """
@@ -64,7 +65,7 @@ class TestSearch:
         store.write_documents([passage(key, "heron", "Birds") for key in keys])
         assert ids(store.search("heron", top_k=10, filters=filters)) == keys[:10]
 
-    @pytest.mark.parametrize("query", ["", "  ", "?!", "the of and", "\x00", "\ud800"])
+    @for_each("query", "", "  ", "?!", "the of and", "\x00", "\ud800")
     def test_a_query_without_words_finds_nothing(self, towns, query):
         assert towns.search(query) == []
 
