@@ -87,8 +87,7 @@ class TestAsk:
     def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
         result = ask("--quiet")
 
-        assert result.exit_code == 0
-        assert result.stdout == "Answer: 1974\nLabel: CORRECT\n"
+        assert (result.exit_code, result.stdout) == (0, "Answer: 1974\nLabel: CORRECT\n")
 
     def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
         script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())

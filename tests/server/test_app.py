@@ -23,8 +23,7 @@ class TestRun:
 
         assert response.status_code == 200
         result = response.json()["result"]
-        assert result["answer"] == "1974"
-        assert result["label"] == "CORRECT"
+        assert (result["answer"], result["label"]) == ("1974", "CORRECT")
         assert [step["source"] for step in result["steps"]] == ["local", "web", None]
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
         assert result["trace"]
@@ -126,8 +125,7 @@ class TestReady:
         client = serve()
         response = client.get("/ready")
 
-        assert response.status_code == 503
-        assert response.json()["not_loaded"] == ["broken"]
+        assert (response.status_code, response.json()["not_loaded"]) == (503, ["broken"])
         assert "attic" not in response.text
         assert client.get("/live").status_code == 200
 

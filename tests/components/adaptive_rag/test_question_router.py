@@ -19,8 +19,7 @@ def route(probabilities: dict[str, float], doubt: str = "", **settings: Any) -> 
     router = QuestionRouter(FixedQuestionClassifier(probabilities, doubt), **settings)
     ((name, state),) = router.run(START).items()
     (event,) = state.events
-    assert event.kind == "question_class"
-    assert event.data["chosen"] == name
+    assert (event.kind, event.data["chosen"]) == ("question_class", name)
     return name, dict(event.data)
 
 

@@ -43,8 +43,7 @@ class TestWhich:
         after = refined(LONG, NOW)
 
         assert [document.content for document in after.steps[0].shown] == [SUMMARY]
-        assert after.steps[0].documents == LONG.documents
-        assert after.observed == LONG.documents
+        assert (after.steps[0].documents, after.observed) == (LONG.documents, LONG.documents)
 
     def test_the_current_one_never_is(self):
         after = refined(SHORT, NOW)

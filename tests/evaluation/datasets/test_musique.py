@@ -14,8 +14,7 @@ FOLDER = Path(__file__).parent / "published" / "musique"
 def test_a_question_has_its_sub_questions_with_their_passages() -> None:
     question, _ = load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")
     passages = {passage.id: passage for passage in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl")}
-    assert question.dataset == "musique"
-    assert question.type == "2hop"
+    assert (question.dataset, question.type) == ("musique", "2hop")
     assert question.answers == ("4,120", "4120", "about 4,120")
     quill, brenholm = question.supporting_ids
     assert [passages[quill].meta["title"], passages[brenholm].meta["title"]] == ["Ada Quill", "Brenholm"]

@@ -214,8 +214,7 @@ class TestTranscript:
         assert "1812" in self.turn(Turn(answer_step("1812"), "[1] more"))
 
     def test_without_a_step_is_the_prompt_alone(self):
-        assert self.turn() == "The prompt."
-        assert self.turn(continue_turn=False) == "The prompt."
+        assert (self.turn(), self.turn(continue_turn=False)) == ("The prompt.", "The prompt.")
 
     @for_each("think, kept", ("think", True), ("Thinking", True), ("reason", False))
     def test_thinking_blocks_belong_to_it_only_under_their_usual_name(self, think: str, kept: bool):
