@@ -127,12 +127,8 @@ class TestAnswers:
 
     @for_each(
         "reply",
-        "1974",
-        "1974</answer>",
-        "<answer>1974</answer>",
-        "<think>a</think>\n<answer>1974",
-        "<think>a</think>1974",
-        "a</think>1974",
+        *("1974", "1974</answer>", "<answer>1974</answer>", "<think>a</think>\n<answer>1974"),
+        *("<think>a</think>1974", "a</think>1974"),
         "<search>x</search><answer>1974</answer>",
     )
     def test_that_are_forced_may_start_at_once(self, reply: str):
