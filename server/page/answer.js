@@ -81,12 +81,15 @@ function chip(mark, known, sentence = "") {
 
 function sentencesFound(result, known) {
   const word = GIVEN[result.certainty];
-  const sentences = (result.evidence ?? []).slice(0, word ? 1 : undefined);
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? "Found, not answered"),
     !word && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
-    make("ul", { class: `evidence ${word ? "is-given" : ""}` }, sentences.map((one) => evidenceItem(one, known, result.answer))),
+    make("ul", { class: `evidence ${word ? "is-given" : ""}` }, givenSentences(result).map((one) => evidenceItem(one, known, result.answer))),
     guess(result));
+}
+
+function givenSentences(result) {
+  return (result.evidence ?? []).slice(0, GIVEN[result.certainty] ? 1 : undefined);
 }
 
 function evidenceItem(one, known, answer) {
@@ -133,7 +136,7 @@ function notes(result) {
 function sources(result, known) {
   const documents = [...known.values()];
   if (!documents.length) return null;
-  const cited = new Set([...(result.citations ?? []), ...(result.evidence ?? [])].map((one) => one.mark));
+  const cited = new Set([...(result.citations ?? []), ...givenSentences(result)].map((one) => one.mark));
   const first = documents.filter((document) => cited.has(document.mark));
   const rest = documents.filter((document) => !cited.has(document.mark));
   return make("section", { class: "sources", "aria-label": "Sources" },

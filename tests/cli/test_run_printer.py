@@ -44,11 +44,7 @@ def result_lines(failure: str | None = None, **changes: Any) -> list[str]:
 
 
 def test_an_answer_without_a_passage_is_the_models_own():
-    assert result_lines() == [
-        "Answer: 1974",
-        "Label: CORRECT",
-        "No passage was found: the answer is the model's own.",
-    ]
+    assert result_lines() == ["Answer: 1974", "Label: CORRECT", "No passage was found: the answer is the model's own."]
 
 
 class TestTheFirstLine:

@@ -241,11 +241,7 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
     ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
     ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
     ("start.sources", [{"local"}], "cannot be written as YAML"),
-    (
-        "ChatModel",
-        OpenAIChatGenerator(Secret.from_token("k")),
-        "'ChatModel' .* Cannot serialize token-based secret",
-    ),
+    ("ChatModel", OpenAIChatGenerator(Secret.from_token("k")), "'ChatModel' .* Cannot serialize token-based secret"),
     ("judge.judge", "oracle", "judge is 'oracle'"),
 )
 def test_a_mistake_is_reported_with_the_choices(key: str, value: Any, message: str):

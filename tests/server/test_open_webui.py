@@ -61,7 +61,7 @@ class TestBaseUrl:
             in completion["choices"][0]["message"]["content"]
         )
 
-    @pytest.mark.parametrize("path", ["/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""])
+    @for_each("path", "/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", "")
     def test_has_nothing_else(self, served: Served, path: str):
         assert served().get(PREFIX + path).status_code == 404
 
@@ -93,22 +93,20 @@ class TestSteps:
         done = [status["done"] for status in events(chunks, "status")]
         assert done == [False] * (len(done) - 1) + [True]
 
-    @pytest.mark.parametrize(
-        ("script", "settings", "summary"),
-        [
-            ((answer("1974"),), {}, "Correct by its own check · 0 searches · nothing sent out"),
-            (
-                (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
-                {"fields": {"sources": ["local"]}},
-                "Incorrect by its own check · 2 searches · nothing sent out",
-            ),
-            (
-                (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
-                {"fields": {"sources": ["local"]}, "replace": {"answer.when_unsure": "say_so"}},
-                "Found, not answered · 2 searches · nothing sent out",
-            ),
-            ((search("alpha"), "!down"), {}, "The run broke off"),
-        ],
+    @for_each(
+        "script, settings, summary",
+        ((answer("1974"),), {}, "Correct by its own check · 0 searches · nothing sent out"),
+        (
+            (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
+            {"fields": {"sources": ["local"]}},
+            "Incorrect by its own check · 2 searches · nothing sent out",
+        ),
+        (
+            (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
+            {"fields": {"sources": ["local"]}, "replace": {"answer.when_unsure": "say_so"}},
+            "Found, not answered · 2 searches · nothing sent out",
+        ),
+        ((search("alpha"), "!down"), {}, "The run broke off"),
     )
     def test_the_last_line_says_what_the_answer_is_worth_and_what_left(
         self, ask: Ask, script: tuple[str, ...], settings: dict[str, Any], summary: str
@@ -178,11 +176,7 @@ class TestSources:
             "</context>", '<source id="3" name="x.png"></source></context>'
         )
 
-        chunks = ask(
-            search("alpha"),
-            answer("Beta [[1]]"),
-            fields={"messages": [{"role": "user", "content": message}]},
-        )
+        chunks = ask(search("alpha"), answer("Beta [[1]]"), fields={"messages": [{"role": "user", "content": message}]})
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
