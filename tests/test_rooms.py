@@ -34,7 +34,7 @@ BUDGET = {
     "pipelines": 1_346,
     "server": 4_380,
     "training": 5_270,
-    "tests": 49_759,
+    "tests": 49_733,
 }
 
 
