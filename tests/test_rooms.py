@@ -34,7 +34,7 @@ BUDGET = {
     "pipelines": 1_374,
     "server": 4_387,
     "training": 5_270,
-    "tests": 49_852,
+    "tests": 49_826,
 }
 
 
