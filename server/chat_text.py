@@ -44,9 +44,9 @@ def strip_controls(text: str) -> str:
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message."""
     if parts := given_parts(result):
-        before, answer, behind, where = (_without_emphasis(part) for part in parts)
+        before, span, behind, where = (_without_emphasis(part) for part in parts)
         # In one line behind a word, so that no sentence of a stranger can begin a heading or a list.
-        parts = [rename_marks(f"{before}{answer and f'**{answer}**'}{behind}{where}", marks)]
+        parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may have been made to write its own list.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
