@@ -183,8 +183,7 @@ class TestAMethodOfOneStep:
         result = await run([SURE], pipeline="no_retrieval")
 
         assert (result["answered"], result["guess"], result["evidence"]) == (False, None, [])
-        assert result["without_model"] == [FROM_MEMORY]
-        assert result["errors"] == []
+        assert (result["without_model"], result["errors"]) == ([FROM_MEMORY], [])
 
     async def test_but_it_reads_the_documents_that_came_with_the_question(self):
         attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}
