@@ -165,7 +165,7 @@ class _Web(BaseSettings):
     )
     web_queries: WebQueries = _setting(
         "question",
-        "what a web that leaves this machine gets while no language model writes the queries: `question`, what a person "
+        "what a web that leaves this machine gets while no language model writes the queries: `question`, what was "
         "typed, with the question before it where it is a follow-up; `names`, names out of the passages with it",
         wrong="question",
     )

@@ -127,4 +127,5 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if verdict.status or alternative is None or self.switch_at == "next_step":
             return {"kept": state}
-        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=state.query_for(alternative))}
+        query = state.query_for(alternative)
+        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=query)}
