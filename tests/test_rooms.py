@@ -34,7 +34,7 @@ BUDGET = {
     "pipelines": 1_348,
     "server": 4_380,
     "training": 5_270,
-    "tests": 49_835,
+    "tests": 49_809,
 }
 
 
