@@ -20,6 +20,7 @@ def for_each(names: str, *rows: Any) -> Callable[[Any], Any]:
     columns = names.split(", ")
     table = [ParameterSet.extract_from(row, force_tuple=len(columns) == 1) for row in rows]
     assert table, "a table without a row checks nothing"
+    assert not any(row.marks for row in table), "a row is checked whatever its mark says"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         assert not inspect.iscoroutinefunction(test), "nobody would wait for it"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from prefrag.cli.main import app
 from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 from tests.python_process import start_python
 
@@ -36,13 +37,12 @@ def prompts() -> list[str]:
 def test_each_line_is_a_question(chat: Callable[..., Any]):
     result = chat("Who built alpha?", "", "And beta?")
 
-    assert result.exit_code == 0
-    assert result.stdout.count("Answer: 1974\nLabel: CORRECT") == 2
+    assert (result.exit_code, result.stdout.count("Answer: 1974\nLabel: CORRECT")) == (0, 2)
     assert "Question: Who built alpha?\n" in result.stdout
     assert "Question: And beta?\n" in result.stdout
 
 
-@pytest.mark.parametrize(("options", "looks"), [((), 1), (("--quiet",), 0)])
+@for_each("options, looks", ((), 1), (("--quiet",), 0))
 def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
     chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], looks: int
 ):
@@ -105,7 +105,7 @@ class TestCommands:
         assert result.exit_code == 2
         assert "cannot open it" in result.stderr
 
-    @pytest.mark.parametrize("line", ["/nonsense", "/web maybe", "/sources nowhere"])
+    @for_each("line", "/nonsense", "/web maybe", "/sources nowhere")
     def test_an_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):
         result = chat(line, "Who built alpha?")
 
@@ -113,7 +113,7 @@ class TestCommands:
         assert "Answer: 1974" in result.stdout
         assert result.exit_code == 2
 
-    @pytest.mark.parametrize("line", ["/quit", "/exit"])
+    @for_each("line", "/quit", "/exit")
     def test_quit_ends(self, chat: Callable[..., Any], line: str):
         assert chat(line, "Who built alpha?").stdout == ""
 

@@ -77,8 +77,7 @@ class TestIndex:
 
         result = prefrag("index", corpus.parent)
 
-        assert result.exit_code == 4
-        assert result.stderr.count("make install EXTRAS=files") == 1
+        assert (result.exit_code, result.stderr.count("make install EXTRAS=files")) == (4, 1)
         assert "And so 8 more." in result.stderr
         assert "9 skipped" in result.stdout
 
@@ -112,7 +111,7 @@ class TestIndex:
         assert result.exit_code == 3
         assert "nowhere.txt" in result.stderr
 
-    @pytest.mark.parametrize("arguments", [("--language", "klingon"), ("--index", "../x"), ("--store", "shelf")])
+    @for_each("arguments", ("--language", "klingon"), ("--index", "../x"), ("--store", "shelf"))
     def test_a_wrong_setting_ends_with_2(self, corpus: Path, arguments: tuple[str, ...]):
         assert prefrag("index", corpus, *arguments).exit_code == 2
 
@@ -141,7 +140,7 @@ class TestDocuments:
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
-    @pytest.mark.parametrize("target", ["", "  ", ".", "./", "..", "../..", "/", "//", "/."])
+    @for_each("target", "", "  ", ".", "./", "..", "../..", "/", "//", "/.")
     def test_a_target_without_a_name_is_refused_and_nothing_deleted(
         self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
     ):
@@ -259,7 +258,7 @@ class TestDrop:
         assert asked.exit_code == 3
         assert "There is no index 'default'" in asked.stderr
 
-    @pytest.mark.parametrize("says", [True, False])
+    @for_each("says", True, False)
     def test_asks_at_a_terminal(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, says: bool):
         asked: list[str] = []
 
@@ -277,7 +276,7 @@ class TestDrop:
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
 
-    @pytest.mark.parametrize(("name", "code"), [("../default", 2), ("/", 2), ("demo", 2), ("unmade", 3)])
+    @for_each("name, code", ("../default", 2), ("/", 2), ("demo", 2), ("unmade", 3))
     def test_refuses_a_path_and_what_is_not_there(self, corpus: Path, name: str, code: int):
         prefrag("index", corpus)
 

@@ -12,6 +12,7 @@ from prefrag.server import supervisor
 from prefrag.server.head_limit import HeadLimit
 from tests.cli.running import prefrag
 from tests.components.document_stores.tantivy.passages import passage
+from tests.for_each import for_each
 from tests.indexes import index_of
 
 
@@ -25,7 +26,7 @@ def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict
     assert started["app"] == "prefrag.server.app:create_app"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+@for_each("host", "0.0.0.0", "::", "192.168.1.5", "example.org")
 def test_refuses_other_machines_without_a_key(started: dict[str, Any], host: str):
     result = prefrag("serve", "--demo", "--host", host)
 
@@ -58,7 +59,7 @@ def test_missing_pipelines_end_with_3(started: dict[str, Any], tmp_path: Path):
 
 
 class TestDocuments:
-    @pytest.mark.parametrize(("index", "advice"), [(None, "--demo"), ("absent", "--index absent")])
+    @for_each("index, advice", (None, "--demo"), ("absent", "--index absent"))
     def test_of_ones_own_have_to_be_there(
         self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch, index: str | None, advice: str
     ):

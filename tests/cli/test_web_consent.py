@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.document_store import read_web_c
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from tests.cli.running import prefrag
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
@@ -81,7 +82,7 @@ class TestTheFirstIndexing:
 
 
 class TestTheOptionOfIndex:
-    @pytest.mark.parametrize(("option", "expected"), [("--web", True), ("--no-web", False)])
+    @for_each("option, expected", ("--web", True), ("--no-web", False))
     def test_sets_the_answer_of_a_new_index(self, corpus: Path, option: str, expected: bool):
         result = prefrag("index", corpus, option)
 

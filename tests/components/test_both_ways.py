@@ -12,6 +12,7 @@ from haystack import component
 
 from prefrag import components
 from prefrag.components.both_ways import at_once, blocking, call_component, either, gather, in_thread
+from tests.for_each import for_each
 
 
 @component
@@ -51,7 +52,7 @@ class Halver:
     run_async = in_thread(run, when=lambda self, number: number % 2 == 1)
 
 
-@pytest.mark.parametrize("kind", [Doubler, Halver])
+@for_each("kind", Doubler, Halver)
 def test_both_forms_have_one_signature_docstring_and_outputs(kind: type[Any]):
     part = kind()
 

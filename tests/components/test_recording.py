@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from tests.components.samples import document
+from tests.for_each import for_each
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 SEARCH: tuple[Any, ...] = ("search", "web", "a", 5, {})
@@ -105,15 +106,13 @@ class TestPlaying:
 
         assert recording(path, "replay").play(*SEARCH) == found()
 
-    @pytest.mark.parametrize(
+    @for_each(
         "other",
-        [
-            ("search", "local", "a", 5, {}),
-            ("search", "web", "b", 5, {}),
-            ("search", "web", "a", 6, {}),
-            ("search", "web", "a", 5, YEAR),
-            ("reply", "web", "a", 5, {}),
-        ],
+        ("search", "local", "a", 5, {}),
+        ("search", "web", "b", 5, {}),
+        ("search", "web", "a", 6, {}),
+        ("search", "web", "a", 5, YEAR),
+        ("reply", "web", "a", 5, {}),
     )
     def test_distinguishes_requests(self, path: Path, other: tuple[Any, ...]):
         keep(recording(path), document("a"))

@@ -8,23 +8,22 @@ import pytest
 
 from prefrag.components.errors import BadInput
 from prefrag.components.settings import check_settings, models, read_secrets, settings, share_secrets
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
-    ("variable", "text", "name", "value"),
-    [
-        ("PREFRAG_RUN_SECONDS", " 1.5 ", "run_seconds", 1.5),
-        ("PREFRAG_RUN_SECONDS", "", "run_seconds", 600),
-        ("PREFRAG_RUN_SECONDS", "  ", "run_seconds", 600),
-        ("PREFRAG_MAX_WAITING", "0", "max_waiting", 0),
-        ("PREFRAG_SERVE", " a, b,,", "serve", ("a", "b")),
-        ("PREFRAG_API_KEYS", " a, b,,", "api_keys", ("a", "b")),
-        ("PREFRAG_API_KEYS", "", "api_keys", ()),
-        ("PREFRAG_DATA_DIR", "~/data", "data_dir", Path("~/data").expanduser()),
-        ("HAYHOOKS_PIPELINES_DIR", "/wrappers", "wrappers_dir", Path("/wrappers")),
-        ("PREFRAG_WEB", "ASK", "web", "ask"),
-        ("PREFRAG_WEB", "", "web", None),
-    ],
+@for_each(
+    "variable, text, name, value",
+    ("PREFRAG_RUN_SECONDS", " 1.5 ", "run_seconds", 1.5),
+    ("PREFRAG_RUN_SECONDS", "", "run_seconds", 600),
+    ("PREFRAG_RUN_SECONDS", "  ", "run_seconds", 600),
+    ("PREFRAG_MAX_WAITING", "0", "max_waiting", 0),
+    ("PREFRAG_SERVE", " a, b,,", "serve", ("a", "b")),
+    ("PREFRAG_API_KEYS", " a, b,,", "api_keys", ("a", "b")),
+    ("PREFRAG_API_KEYS", "", "api_keys", ()),
+    ("PREFRAG_DATA_DIR", "~/data", "data_dir", Path("~/data").expanduser()),
+    ("HAYHOOKS_PIPELINES_DIR", "/wrappers", "wrappers_dir", Path("/wrappers")),
+    ("PREFRAG_WEB", "ASK", "web", "ask"),
+    ("PREFRAG_WEB", "", "web", None),
 )
 def test_a_setting_is_read_when_it_is_used(
     monkeypatch: pytest.MonkeyPatch, variable: str, text: str, name: str, value: Any
@@ -76,7 +75,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     assert str(raised.value) == f"{variable} is '{text}': set it to {allowed}, or unset it."
 
 
-@pytest.mark.parametrize("value", [",", "  ", "k\u00e9y", "a\tb"])
+@for_each("value", ",", "  ", "k\u00e9y", "a\tb")
 def test_keys_that_cannot_work_are_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, value: str):
     monkeypatch.setenv("PREFRAG_API_KEYS", value)
 

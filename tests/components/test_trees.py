@@ -48,7 +48,7 @@ def test_that_are_absent_say_what_to_do(tmp_path: Path):
         load_trees(tmp_path / "none.json", ["large"])
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"{}", b'{"learner": 1}', b"\x00\xff" * 9])
+@for_each("content", b"", b"hello", b"{}", b'{"learner": 1}', b"\x00\xff" * 9)
 def test_that_are_none_are_reported_in_words(tmp_path: Path, content: bytes):
     file = tmp_path / "broken.json"
     file.write_bytes(content)

@@ -14,12 +14,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is n
 
 @pytest.mark.parametrize(
     ("listed", "named", "served"),
-    [
-        (0, None, "serve"),
-        (3, None, "serve --demo"),
-        (1, None, "serve"),
-        (3, "archive", "serve"),
-    ],
+    [(0, None, "serve"), (3, None, "serve --demo"), (1, None, "serve"), (3, "archive", "serve")],
     ids=["an index", "none", "a damaged one", "a named one that is missing"],
 )
 def test_make_serve_serves_the_demo_only_where_there_is_no_index(

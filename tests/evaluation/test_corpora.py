@@ -20,6 +20,7 @@ from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
 from prefrag.evaluation.datasets import load_questions
 from prefrag.indexing import Progress
 from prefrag.indexing.stores import PassageStore, index_lock
+from tests.for_each import for_each
 from tests.python_process import run_python, start_python
 
 PUBLISHED = Path(__file__).parent / "datasets" / "published"
@@ -156,7 +157,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
         assert indexes() == {local, web}
         assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
 
-    @pytest.mark.parametrize(("source", "missing"), [("local", "web"), ("web", "local")])
+    @for_each("source, missing", ("local", "web"), ("web", "local"))
     def test_a_corpus_of_one_source_is_not_split(self, tmp_path: Path, source: str, missing: str) -> None:
         (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T", "source": source}))
         with pytest.raises(ValueError, match=f"no passage whose source is {missing} or both: do not split it"):

@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.evaluation.pipeline_under_test.experiment import Evaluation
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes, write_settings
+from tests.for_each import for_each
 
 GUIDE = Path(__file__).parents[2] / "docs" / "evaluation.md"
 
@@ -33,16 +34,14 @@ def test_a_setting_with_a_path_or_a_part_is_one_of_the_pipeline():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("sed: 3", "no setting 'sed': the nearest is seed"),
-        ("- seed", "holds no settings: write one 'name: value' a line"),
-        ("seed: [", "is not YAML"),
-        ("limit: many", "limit is 'many'"),
-        ("limit: 0", "limit must be at least 1"),
-        ("llm: gpt", "llm is 'gpt'"),
-    ],
+@for_each(
+    "text, message",
+    ("sed: 3", "no setting 'sed': the nearest is seed"),
+    ("- seed", "holds no settings: write one 'name: value' a line"),
+    ("seed: [", "is not YAML"),
+    ("limit: many", "limit is 'many'"),
+    ("limit: 0", "limit must be at least 1"),
+    ("llm: gpt", "llm is 'gpt'"),
 )
 def test_what_is_no_experiment_is_refused_in_a_sentence(tmp_path: Path, text: str, message: str):
     file = tmp_path / "experiment.yaml"

@@ -12,6 +12,7 @@ import pytest
 from prefrag import pipelines
 from tests.components.serialisation import rebuilt
 from tests.docs.markdown import CHECKOUT, fenced
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
 
 HERE = CHECKOUT / "examples" / "own_retriever"
@@ -53,13 +54,13 @@ class TestRetriever:
         assert len(ids(retriever.run("winch", top_k=1))) == 1
         assert len(ids(retriever.run("winch"))) == 2
 
-    @pytest.mark.parametrize(
-        "query", ['oil" OR "x', "oil NEAR(", "title:oil", "oil*", "-oil", "oil AND zeppelin", "oil'); DROP TABLE t;--"]
+    @for_each(
+        "query", 'oil" OR "x', "oil NEAR(", "title:oil", "oil*", "-oil", "oil AND zeppelin", "oil'); DROP TABLE t;--"
     )
     def test_takes_no_word_of_the_user_for_syntax(self, retriever: Any, query: str):
         assert "t-101" in ids(retriever.run(query))
 
-    @pytest.mark.parametrize("query", ["", " ", '"*()', "zeppelin", "_"])
+    @for_each("query", "", " ", '"*()', "zeppelin", "_")
     def test_finds_nothing_where_there_is_nothing(self, retriever: Any, query: str):
         assert ids(retriever.run(query)) == []
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, scripted_yaml, search
 from tests.server_process import CHECKOUT, server_process
 
@@ -30,6 +31,6 @@ def test_plain_hayhooks_serves_it_under_the_name_of_its_folder(tmp_path: Path):
     assert completion.json()["choices"][0]["message"]["content"].startswith("1974")
 
 
-@pytest.mark.parametrize("name", ["prefrag", "__init__.py"])
+@for_each("name", "prefrag", "__init__.py")
 def test_nothing_in_the_folder_takes_the_name_of_a_package(name: str):
     assert not (FOLDER / name).exists()

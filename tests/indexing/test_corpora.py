@@ -15,6 +15,7 @@ from prefrag.indexing.corpora import PassageIds, contains_id, read_ids
 from prefrag.indexing.discovery import is_corpus
 from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport
 from prefrag.indexing.stores import PassageStore
+from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts
 
 
@@ -196,16 +197,14 @@ class TestAListOfPassages:
         assert "make it a .jsonl file" in skipped.reason
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        '{"id": "x", "text": "An object."}',
-        '[{"name": "Ada"}]',
-        '{"name": "Ada", "born": 1815}',
-        '[[{"id": "x", "text": "y"}]]',
-        '["id", "text"]',
-        "[" + "{" * 10 + '"a": "b"' + "}" * 10 + "]",
-    ],
+    '{"id": "x", "text": "An object."}',
+    '[{"name": "Ada"}]',
+    '{"name": "Ada", "born": 1815}',
+    '[[{"id": "x", "text": "y"}]]',
+    '["id", "text"]',
+    "[" + "{" * 10 + '"a": "b"' + "}" * 10 + "]",
 )
 def test_other_json_is_a_file(make: Make, text: str) -> None:
     path = make("a.json", text)

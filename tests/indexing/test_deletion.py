@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
 from prefrag.indexing import PrunePlan, delete_documents, index, list_documents, prune
+from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts
 
 
@@ -24,7 +25,7 @@ class TestDelete:
         assert delete_documents([f"{folder}/sub/"]).passages == 1
         assert list_documents() == []
 
-    @pytest.mark.parametrize("target", ["", " ", ".", "..", "./..", "/", "//", "/../"])
+    @for_each("target", "", " ", ".", "..", "./..", "/", "//", "/../")
     def test_refuses_a_target_without_a_name(self, folder: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
         before = stored()
@@ -92,7 +93,7 @@ class TestPrune:
         assert set(stored()) == {"b"}
         assert (report.deleted, report.pruned, report.vanished) == (2, [str(gone)], [])
 
-    @pytest.mark.parametrize(("left", "reason"), [(line("b") + line("a")[:20], "line 2"), ("", "it is empty now")])
+    @for_each("left, reason", (line("b") + line("a")[:20], "line 2"), ("", "it is empty now"))
     def test_spares_a_corpus_that_cannot_be_read_or_is_empty(self, make: Make, left: str, reason: str) -> None:
         index([make("c.jsonl", line("a") + line("b"))])
         make("c.jsonl", left)

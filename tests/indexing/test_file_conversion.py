@@ -11,6 +11,7 @@ import pytest
 from prefrag.indexing import file_conversion
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
 from tests.indexing.pdfs import make_pdf
 
 
@@ -32,8 +33,7 @@ def converter() -> FileConverter:
 def test_a_text_is_titled_by_its_file_and_known_by_path_and_content(converter: FileConverter) -> None:
     [passage] = converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")
 
-    assert passage.content == "A square in Vienna."
-    assert passage.meta["title"] == "Vienna"
+    assert (passage.content, passage.meta["title"]) == ("A square in Vienna.", "Vienna")
     assert passage.meta["file_path"] == "/notes/Vienna.txt"
     assert "page_number" not in passage.meta
     assert passage.id == converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")[0].id
@@ -55,8 +55,7 @@ def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: 
     [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
 
     assert passage.content == "A Br\u00fccke and an office."
-    assert passage.meta["title"] == "K\u00f6penick"
-    assert passage.meta["file_path"] == str(path)
+    assert (passage.meta["title"], passage.meta["file_path"]) == ("K\u00f6penick", str(path))
 
 
 @needs_markdown
@@ -115,15 +114,13 @@ def _bomb(levels: int) -> str:
     return "\n".join(["---", "a0: &a0 [lol]", *lists, f"title: *a{levels - 1}", "---", "Only text."])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "front",
-    [
-        'title: "\\ud800"',
-        'note: "\\ud800"',
-        '"\\ud800": note',
-        "number: 99999999999999999999",
-        "number: 0x" + "f" * 5_000,
-    ],
+    'title: "\\ud800"',
+    'note: "\\ud800"',
+    '"\\ud800": note',
+    "number: 99999999999999999999",
+    "number: 0x" + "f" * 5_000,
 )
 def test_front_matter_that_no_index_can_store_is_left_out(converter: FileConverter, front: str) -> None:
     passage = converter.passages(Path("/notes.md"), f"---\n{front}\n---\n# Heading\n\nText.".encode())[-1]

@@ -11,6 +11,7 @@ from haystack.errors import FilterError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import index
+from tests.for_each import for_each
 from tests.indexing.samples import Make, stored
 
 
@@ -46,16 +47,14 @@ class TestAFilter:
         both = [str(folder / "board"), str(folder / "board" / "old")]
         assert _search("folder", "in", both) == {"minutes.txt", "letter.md"}
 
-    @pytest.mark.parametrize(
-        ("operator", "day", "found"),
-        [
-            (">=", "2024-05-02", {"letter.md", "cranes.csv"}),
-            (">", "2024-05-02", {"cranes.csv"}),
-            ("<", "2024-05-02", {"minutes.txt"}),
-            ("<=", "2024-05-02T23:00:00+00:00", {"minutes.txt", "letter.md"}),
-            ("==", "2024-05-03", {"cranes.csv"}),
-            (">=", "2025-01-01", set()),
-        ],
+    @for_each(
+        "operator, day, found",
+        (">=", "2024-05-02", {"letter.md", "cranes.csv"}),
+        (">", "2024-05-02", {"cranes.csv"}),
+        ("<", "2024-05-02", {"minutes.txt"}),
+        ("<=", "2024-05-02T23:00:00+00:00", {"minutes.txt", "letter.md"}),
+        ("==", "2024-05-03", {"cranes.csv"}),
+        (">=", "2025-01-01", set()),
     )
     def test_by_date_compares_days(self, folder: Path, operator: str, day: str, found: set[str]) -> None:
         assert _search("modified", operator, day) == found
@@ -87,7 +86,6 @@ def test_front_matter_cannot_pretend_to_be_another_file(make: Make) -> None:
     index([make("a.md", "---\nfolder: /etc\nfile_name: b\nkind: pdf\nmodified: 1999\n---\nText.")])
 
     [passage] = stored().values()
-    assert passage.meta["kind"] == "markdown"
-    assert passage.meta["file_name"] == "a.md"
+    assert (passage.meta["kind"], passage.meta["file_name"]) == ("markdown", "a.md")
     assert passage.meta["folder"] == str(Path(passage.meta["file_path"]).parent)
     assert str(passage.meta["modified"]) > "2020"

@@ -14,6 +14,7 @@ from haystack import Document
 from prefrag.indexing import office_files
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
 from tests.indexing.office import ROWS, make_docx, make_pptx, make_xlsx, with_part
 
 pytest.importorskip("docx", reason="the extra 'files' is not installed")
@@ -69,7 +70,7 @@ class TestWord:
         assert headings == ["Manual", "Installation", "Installation > On ships"]
         assert passages[0].meta["title"] == "Manual"
 
-    @pytest.mark.parametrize(("style", "title"), [("Heading 1", "Buoys"), (None, "minutes of 3 May")])
+    @for_each("style, title", ("Heading 1", "Buoys"), (None, "minutes of 3 May"))
     def test_without_properties_is_titled_by_its_heading_or_its_name(
         self, converter: FileConverter, style: str | None, title: str
     ) -> None:

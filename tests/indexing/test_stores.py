@@ -5,6 +5,7 @@ import pytest
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import index
+from tests.for_each import for_each
 from tests.indexing.samples import Make
 
 
@@ -30,7 +31,7 @@ class TestStores:
         with pytest.raises(ValueError, match="PREFRAG_ELASTICSEARCH_URL"):
             index([make("a.txt")], store="elasticsearch")
 
-    @pytest.mark.parametrize("host", ["127.0.0.1:9", "127.0.0.1:9x", "nonsense:SECRET:9"])
+    @for_each("host", "127.0.0.1:9", "127.0.0.1:9x", "nonsense:SECRET:9")
     def test_no_message_has_the_password_of_the_server(
         self, make: Make, monkeypatch: pytest.MonkeyPatch, host: str
     ) -> None:

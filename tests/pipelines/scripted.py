@@ -16,14 +16,8 @@ from prefrag.pipelines.replacing import replace_parts
 
 MODEL_JUDGE = "prefrag.components.judge.model_judge.ModelJudge"
 TREE_JUDGE = "prefrag.components.judge.tree_judge.TreeJudge"
-LOCAL = {
-    "alpha": "Alpha was built by Beta.",
-    "beta": "Beta is a yard in Gamma.",
-}
-WEB = {
-    "alpha": "Alpha, says the web, is a boat.",
-    "delta": "Delta won the prize in 1974.",
-}
+LOCAL = {"alpha": "Alpha was built by Beta.", "beta": "Beta is a yard in Gamma."}
+WEB = {"alpha": "Alpha, says the web, is a boat.", "delta": "Delta won the prize in 1974."}
 
 
 QUESTION = "In which year did the yard that built alpha win the prize?"

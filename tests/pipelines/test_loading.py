@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from prefrag.pipelines import load, names
+from tests.for_each import for_each
 
 
 def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch):
@@ -15,11 +16,10 @@ def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch
     local = load("prefrag_elasticsearch").to_dict()["components"]["local"]["init_parameters"]
 
     store = local["retriever"]["init_parameters"]["document_store"]["init_parameters"]
-    assert store["hosts"] == "http://search.example:9200"
-    assert store["index"] == "default"
+    assert (store["hosts"], store["index"]) == ("http://search.example:9200", "default")
 
 
-@pytest.mark.parametrize("name", [name for name in names() if "elasticsearch" in name])
+@for_each("name", *([name for name in names() if "elasticsearch" in name]))
 def test_the_name_of_an_index_stays_a_text(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_INDEX", "007")
 
@@ -43,23 +43,21 @@ def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.Mo
     assert load("prefrag").to_dict()["components"]["start"]["init_parameters"]["top_k"] == 7
 
 
-@pytest.mark.parametrize("name", ["nonsense", "/nowhere/own.yaml"])
+@for_each("name", "nonsense", "/nowhere/own.yaml")
 def test_a_pipeline_that_is_not_there_is_named(name: str):
     with pytest.raises(ValueError, match="There is no pipeline"):
         load(name)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("preferred: local", "preferred: moon", "preferred source 'moon'"),
-        ("on_doubt: keep", "on_doubt: guess", "on_doubt is 'guess'"),
-        ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
-        ("cost_of_leaving: 2", "cost_of_leaving: -1", "a number of at least 0"),
-        ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
-        ("judge.kept", "judge.maybe", "maybe"),
-        ("connections:", "connections: [", "cannot be loaded"),
-    ],
+@for_each(
+    "old, new, message",
+    ("preferred: local", "preferred: moon", "preferred source 'moon'"),
+    ("on_doubt: keep", "on_doubt: guess", "on_doubt is 'guess'"),
+    ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
+    ("cost_of_leaving: 2", "cost_of_leaving: -1", "a number of at least 0"),
+    ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
+    ("judge.kept", "judge.maybe", "maybe"),
+    ("connections:", "connections: [", "cannot be loaded"),
 )
 def test_a_mistake_in_the_yaml_is_reported_in_words(tmp_path: Path, old: str, new: str, message: str):
     text = Path("yaml_pipelines/prefrag.yaml").read_text(encoding="utf-8")
@@ -71,13 +69,11 @@ def test_a_mistake_in_the_yaml_is_reported_in_words(tmp_path: Path, old: str, ne
         load(str(file))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("hello", "cannot be loaded"),
-        ("", "cannot be loaded"),
-        ("components: {}\nconnections: []", "no component answer"),
-    ],
+@for_each(
+    "text, message",
+    ("hello", "cannot be loaded"),
+    ("", "cannot be loaded"),
+    ("components: {}\nconnections: []", "no component answer"),
 )
 def test_a_file_that_is_no_pipeline_is_reported_in_words(tmp_path: Path, text: str, message: str):
     file = tmp_path / "own.yaml"

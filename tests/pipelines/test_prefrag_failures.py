@@ -27,17 +27,12 @@ async def test_a_supplement_survives_a_source_that_fails():
 
     result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
 
-    assert result["answer"] == "1974"
-    assert result["steps"][0]["source"] == "local"
+    assert (result["answer"], result["steps"][0]["source"]) == ("1974", "local")
 
 
 @pytest.mark.parametrize(
     ("pipeline", "replies"),
-    [
-        ("prefrag", (search("alpha"),)),
-        ("react", (search("alpha", tool="Search_Local"),)),
-        ("vanilla_local", ()),
-    ],
+    [("prefrag", (search("alpha"),)), ("react", (search("alpha", tool="Search_Local"),)), ("vanilla_local", ())],
 )
 async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far(pipeline: str, replies: tuple[str, ...]):
     with pytest.raises(RunFailed, match="the server is down") as failure:

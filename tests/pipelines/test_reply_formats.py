@@ -109,8 +109,7 @@ async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str
 
     result = await run(form, Search("alpha"), Search("beta"), Answer(), prefix=prefix, verdicts=(verdict(True),))
 
-    assert result["answer"] == "1974"
-    assert result["steps"][1]["source"] == "local"
+    assert (result["answer"], result["steps"][1]["source"]) == ("1974", "local")
     assert not any("Telephone" in all_text(messages) for messages in sent())
 
 
@@ -139,10 +138,7 @@ async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(fo
 
 @every_format
 async def test_what_does_not_fit_the_window_is_cut_oldest_first(form: str):
-    documents = {
-        "local": {"alpha": f"First. {'word ' * 1_500}", "beta": "Second and shorter. " * 60},
-        "web": {},
-    }
+    documents = {"local": {"alpha": f"First. {'word ' * 1_500}", "beta": "Second and shorter. " * 60}, "web": {}}
 
     result = await run(
         form,

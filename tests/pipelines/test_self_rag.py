@@ -107,10 +107,7 @@ async def test_the_passages_of_two_sources_compete_with_the_blocks_of_the_mix(tm
     block["components"]["start"], block["components"]["web"] = mix["components"]["start"], mix["components"]["web"]
     block["connections"] += [line for line in mix["connections"] if "web." in line["sender"] + line["receiver"]]
     parts = {"local.retriever": retriever(LOCAL, "local"), "web.retriever": retriever({"delta": "It won."}, "web")}
-    model = {
-        "type": "tests.fakes.ScriptedChatGenerator",
-        "init_parameters": {"script": [POOR, POOR, critique("1974")]},
-    }
+    model = {"type": "tests.fakes.ScriptedChatGenerator", "init_parameters": {"script": [POOR, POOR, critique("1974")]}}
 
     file = tmp_path / "self_rag_mix.yaml"
     file.write_text(write_yaml(block))

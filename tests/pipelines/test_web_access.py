@@ -20,10 +20,7 @@ from tests.for_each import for_each
 from tests.pipelines.scripted import answer, retriever, scripted, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-DDGS = {
-    "type": "haystack_integrations.components.websearch.ddgs.ddgs_websearch.DDGSWebSearch",
-    "init_parameters": {},
-}
+DDGS = {"type": "haystack_integrations.components.websearch.ddgs.ddgs_websearch.DDGSWebSearch", "init_parameters": {}}
 
 
 def nested() -> SuperComponent:
@@ -31,9 +28,7 @@ def nested() -> SuperComponent:
     pipeline = Pipeline()
     pipeline.add_component("search", DDGSWebSearch())
     return SuperComponent(
-        pipeline=pipeline,
-        input_mapping={"query": ["search.query"]},
-        output_mapping={"search.documents": "documents"},
+        pipeline=pipeline, input_mapping={"query": ["search.query"]}, output_mapping={"search.documents": "documents"}
     )
 
 

@@ -18,6 +18,7 @@ from prefrag.server import collection_pipelines
 from prefrag.server.collection_pipelines import CollectionPipelines
 from prefrag.server.collections import NoSuchCollection, check_collection, existing_collections, is_listed
 from prefrag.server.keys import ANYONE, Access, current_access
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.server.keyed import Client, in_shared_application, make_index, serving, write_pipeline
 
@@ -63,7 +64,7 @@ class TestWhichMayBeNamed:
         assert is_listed("not-there-yet")
         assert not is_listed("secret")
 
-    @pytest.mark.parametrize("every", ["all", "*", "maps,all"])
+    @for_each("every", "all", "*", "maps,all")
     def test_every_index_of_the_data_directory(self, monkeypatch: pytest.MonkeyPatch, every: str):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", every)
 
@@ -101,7 +102,7 @@ class TestWhichMayBeNamed:
         with pytest.raises(NoSuchCollection):
             check_collection("default")
 
-    @pytest.mark.parametrize("names", ["a b", "maps,../x", "demo"])
+    @for_each("names", "a b", "maps,../x", "demo")
     def test_a_name_that_no_index_can_have_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, names: str):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", names)
 
@@ -133,8 +134,7 @@ class TestQuestion:
         assert client.ask("default").status_code == 404
 
         client.access = Access("ada", frozenset())
-        assert client.ask().status_code == 422
-        assert client.ask("default").status_code == 404
+        assert (client.ask().status_code, client.ask("default").status_code) == (422, 404)
 
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         client.access = Access("ada", frozenset({"maps", "secret"}))

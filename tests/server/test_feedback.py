@@ -17,6 +17,7 @@ from prefrag.server.feedback import feedback_file
 from prefrag.server.keys import add_key
 from prefrag.training.dataset import Dataset
 from tests.cli.running import prefrag
+from tests.for_each import for_each
 from tests.full_disk import files_of_at_most
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, search
@@ -104,27 +105,25 @@ class TestGiving:
         found = [(line["key"], line["collection"], line["pipeline"]) for line in kept()]
         assert found == [("ada", "papers", None), ("ben", "board", "mspr")]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "body",
-        [
-            {"rating": "great"},
-            {"rating": None},
-            {"comment": "x" * 4_001},
-            {"answer": "x" * 4_001},
-            {"answer": 1974},
-            {"result": None},
-            {"result": []},
-            {"result": {}},
-            {"result": {"question": ""}},
-            {"result": {**RESULT, "question": "x" * 4_001}},
-            {"result": {**RESULT, "answer": ["Beta"]}},
-            {"result": {**RESULT, "probability": 7}},
-            {"result": {**RESULT, "documents": "all"}},
-            {"result": {**RESULT, "documents": [{}] * 1_001}},
-            {"result": {**RESULT, "citations": [{"id": {"a": 1}}]}},
-            {"result": {**RESULT, "counts": {"total": -1}}},
-            {"more": 1},
-        ],
+        {"rating": "great"},
+        {"rating": None},
+        {"comment": "x" * 4_001},
+        {"answer": "x" * 4_001},
+        {"answer": 1974},
+        {"result": None},
+        {"result": []},
+        {"result": {}},
+        {"result": {"question": ""}},
+        {"result": {**RESULT, "question": "x" * 4_001}},
+        {"result": {**RESULT, "answer": ["Beta"]}},
+        {"result": {**RESULT, "probability": 7}},
+        {"result": {**RESULT, "documents": "all"}},
+        {"result": {**RESULT, "documents": [{}] * 1_001}},
+        {"result": {**RESULT, "citations": [{"id": {"a": 1}}]}},
+        {"result": {**RESULT, "counts": {"total": -1}}},
+        {"more": 1},
     )
     def test_of_another_shape_is_refused(self, served: Client, body: dict[str, Any]):
         assert give(served(), **body).status_code == 422

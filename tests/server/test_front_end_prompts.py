@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from prefrag.server.front_end_prompts import Attachment, find_task, take_apart
-from tests.server.front_ends import (
-    ASKED,
-    ATTACHED,
-    FILE_TAGS,
-    HOSTILE_FILE,
-    NUMBERED_INSIDE,
-    SECRET,
-    SOURCES,
-    TASKS,
-)
+from tests.for_each import for_each
+from tests.server.front_ends import ASKED, ATTACHED, FILE_TAGS, HOSTILE_FILE, NUMBERED_INSIDE, SECRET, SOURCES, TASKS
 
 
 def user(text: str) -> list[dict[str, str]]:
@@ -32,23 +22,21 @@ class TestTasks:
         assert find_task(user("Sum it up"), {"task": "title_generation"})
         assert not find_task([*user(TASKS["title"][0]), *user("Who built alpha?")], {"chat_id": "1"})
 
-    @pytest.mark.parametrize(
+    @for_each(
         "question",
-        [
-            "Who built alpha?",
-            "### Task:\nFind out who built alpha.",
-            "What does <chat_history> mean in Open WebUI?",
-            "Which title did the yard win?",
-            *ATTACHED.values(),
-            ATTACHED["before the question"].replace("She has", "<chat_history> She has"),
-        ],
+        "Who built alpha?",
+        "### Task:\nFind out who built alpha.",
+        "What does <chat_history> mean in Open WebUI?",
+        "Which title did the yard win?",
+        *ATTACHED.values(),
+        ATTACHED["before the question"].replace("She has", "<chat_history> She has"),
     )
     def test_a_persons_question_is_none(self, question: str):
         assert not find_task(user(question))
 
 
 class TestAttachedFiles:
-    @pytest.mark.parametrize("form", ATTACHED)
+    @for_each("form", *ATTACHED)
     def test_are_separated_from_the_question(self, form: str):
         assert take_apart(ATTACHED[form]) == (
             ASKED,
@@ -74,23 +62,20 @@ class TestAttachedFiles:
         assert question == ASKED
         assert SECRET in attached[0].content
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text",
-        [
-            "Who keeps the crane?",
-            "What does <attached_files> mean?",
-            "<attached_files>\nno tag\n</attached_files>",
-            "What does\n<context>\nmean, and </context>?",
-            "",
-            "<source>",
-        ],
+        "Who keeps the crane?",
+        "What does <attached_files> mean?",
+        "<attached_files>\nno tag\n</attached_files>",
+        "What does\n<context>\nmean, and </context>?",
+        "",
+        "<source>",
     )
     def test_without_any_the_text_is_the_question(self, text: str):
         assert take_apart(text) == (text, [])
 
-    @pytest.mark.parametrize(
-        "text",
-        ["<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000, FILE_TAGS * 4_000],
+    @for_each(
+        "text", "<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000, FILE_TAGS * 4_000
     )
     def test_large_messages_take_no_time(self, text: str):
         started = time.process_time()

@@ -61,19 +61,18 @@ class TestBaseUrl:
             in completion["choices"][0]["message"]["content"]
         )
 
-    @pytest.mark.parametrize("path", ["/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""])
+    @for_each("path", "/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", "")
     def test_has_nothing_else(self, served: Served, path: str):
         assert served().get(PREFIX + path).status_code == 404
 
-    def test_errors_have_the_form_of_the_protocol(self, served: Served):
-        response = served().post(f"{PREFIX}/v1/chat/completions", json=chat() | {"model": "other"})
+    def test_is_found_behind_a_proxy_with_a_path_of_its_own_and_errors_have_the_form_of_the_protocol(
+        self, served: Served
+    ):
+        client = served()
+        response = client.post(f"{PREFIX}/v1/chat/completions", json=chat() | {"model": "other"})
 
         assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")
-
-    def test_is_found_behind_a_proxy_with_a_path_of_its_own(self, served: Served):
-        client = TestClient(served().app, root_path="/rag")
-
-        assert client.get(f"/rag{PREFIX}/v1/models").status_code == 200
+        assert TestClient(client.app, root_path="/rag").get(f"/rag{PREFIX}/v1/models").status_code == 200
 
     def test_the_plain_one_sends_no_events(self, served: Served):
         assert not any("event" in chunk for chunk in streamed(served(*SWITCHING)))
@@ -93,22 +92,20 @@ class TestSteps:
         done = [status["done"] for status in events(chunks, "status")]
         assert done == [False] * (len(done) - 1) + [True]
 
-    @pytest.mark.parametrize(
-        ("script", "settings", "summary"),
-        [
-            ((answer("1974"),), {}, "Correct by its own check · 0 searches · nothing sent out"),
-            (
-                (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
-                {"fields": {"sources": ["local"]}},
-                "Incorrect by its own check · 2 searches · nothing sent out",
-            ),
-            (
-                (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
-                {"fields": {"sources": ["local"]}, "replace": {"answer.when_unsure": "say_so"}},
-                "Found, not answered · 2 searches · nothing sent out",
-            ),
-            ((search("alpha"), "!down"), {}, "The run broke off"),
-        ],
+    @for_each(
+        "script, settings, summary",
+        ((answer("1974"),), {}, "Correct by its own check · 0 searches · nothing sent out"),
+        (
+            (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
+            {"fields": {"sources": ["local"]}},
+            "Incorrect by its own check · 2 searches · nothing sent out",
+        ),
+        (
+            (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
+            {"fields": {"sources": ["local"]}, "replace": {"answer.when_unsure": "say_so"}},
+            "Found, not answered · 2 searches · nothing sent out",
+        ),
+        ((search("alpha"), "!down"), {}, "The run broke off"),
     )
     def test_the_last_line_says_what_the_answer_is_worth_and_what_left(
         self, ask: Ask, script: tuple[str, ...], settings: dict[str, Any], summary: str
@@ -178,11 +175,7 @@ class TestSources:
             "</context>", '<source id="3" name="x.png"></source></context>'
         )
 
-        chunks = ask(
-            search("alpha"),
-            answer("Beta [[1]]"),
-            fields={"messages": [{"role": "user", "content": message}]},
-        )
+        chunks = ask(search("alpha"), answer("Beta [[1]]"), fields={"messages": [{"role": "user", "content": message}]})
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
@@ -218,13 +211,13 @@ class TestSources:
 
 
 class TestStrangersText:
-    def test_a_number_that_is_no_mark_stays_readable(self):
-        assert number_sources("In [2019] and [1]", [{"mark": "1", "title": "a"}])[0] == "In (2019) and [1]"
-
-    def test_code_stays_as_it_is(self):
-        text = "`a[0][1]`\n```\nb[1]\n```\n"
-
-        assert number_sources(f"{text}[1]", [{"mark": "1", "title": "a"}])[0] == f"{text}[1]"
+    @for_each(
+        "text, shown",
+        ("In [2019] and [1]", "In (2019) and [1]"),
+        ("`a[0][1]`\n```\nb[1]\n```\n[1]", "`a[0][1]`\n```\nb[1]\n```\n[1]"),
+    )
+    def test_a_number_that_is_no_mark_stays_readable_and_code_as_it_is(self, text: str, shown: str):
+        assert number_sources(text, [{"mark": "1", "title": "a"}])[0] == shown
 
     @for_each("filler", "`", "``` ", "[1]", "[", "[1, ")
     def test_a_long_answer_takes_no_time(self, filler: str):

@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hayhooks import SSEStream
 from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import find
 from prefrag.server.served_pipelines import prepare_pipeline
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 Served = Callable[..., TestClient]
@@ -80,12 +80,11 @@ async def test_a_stream_that_nobody_reads_on_takes_no_further_step(script_pipeli
     assert len(CALLS["model"]) == 1
 
 
-@pytest.mark.parametrize("option", [{"question": " "}, {"sources": ["attic"]}, {"top_k": 0}, {"stream": "perhaps"}])
+@for_each("option", {"question": " "}, {"sources": ["attic"]}, {"top_k": 0}, {"stream": "perhaps"})
 def test_what_cannot_be_used_is_refused_before_the_stream_begins(served: Served, option: dict[str, Any]):
     response = served().post("/prefrag/run", json={**QUESTION, "stream": True, **option})
 
-    assert response.status_code == 422
-    assert response.headers["content-type"] == "application/json"
+    assert (response.status_code, response.headers["content-type"]) == (422, "application/json")
 
 
 def test_a_run_that_breaks_off_ends_with_the_reason_and_what_was_found(served: Served):

@@ -2,44 +2,23 @@
 
 from typing import Any
 
-import pytest
-
 from prefrag.server.security import is_loopback, is_open, stays_on_this_machine
+from tests.for_each import for_each
 
 
 class TestOpenPaths:
-    @pytest.mark.parametrize(
+    @for_each(
         "path",
-        [
-            "/prefrag/run",
-            "/v1/chat/completions",
-            "/ready",
-            "/openapi.json",
-            "/status/prefrag",
-            "/",
-            "/page/main.js",
-            "/pipelines",
-        ],
+        *("/prefrag/run", "/v1/chat/completions", "/ready", "/openapi.json", "/status/prefrag", "/"),
+        *("/page/main.js", "/pipelines"),
     )
     def test_what_is_served(self, path: str):
         assert is_open(path)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "path",
-        [
-            "",
-            "/deploy-yaml",
-            "/docs",
-            "/redoc",
-            "/page/",
-            "/page/../x.js",
-            "/page/main",
-            "/run",
-            "/a/b/run",
-            "/ready/x",
-            "/v1/files",
-            "/ready\n",
-        ],
+        *("", "/deploy-yaml", "/docs", "/redoc", "/page/", "/page/../x.js", "/page/main", "/run", "/a/b/run"),
+        *("/ready/x", "/v1/files", "/ready\n"),
     )
     def test_what_is_not(self, path: str):
         assert not is_open(path)
@@ -66,26 +45,24 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("change", "local"), [*((one, True) for one in LOCAL), *((one, False) for one in ELSEWHERE)])
+@for_each("change, local", *((one, True) for one in LOCAL), *((one, False) for one in ELSEWHERE))
 def test_only_what_no_proxy_has_shown_to_forward_is_of_this_machine(change: dict[str, Any], local: bool):
     scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1416), "headers": [(b"host", b"localhost:1416")]}
 
     assert stays_on_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local
 
 
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.8.8", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("192.168.1.5", False),
-        ("example.org", False),
-        ("localhost.example.org", False),
-    ],
+@for_each(
+    "host, loopback",
+    ("127.0.0.1", True),
+    ("127.8.8.8", True),
+    ("::1", True),
+    ("localhost", True),
+    ("0.0.0.0", False),
+    ("::", False),
+    ("192.168.1.5", False),
+    ("example.org", False),
+    ("localhost.example.org", False),
 )
 def test_what_only_this_machine_reaches(host: str, loopback: bool):
     assert is_loopback(host) is loopback

@@ -10,6 +10,7 @@ from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.server.keys import add_key
 from prefrag.server.served_pipelines import choose_pipelines, leaves_out
+from tests.for_each import for_each
 
 SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
 WRAPPER = """
@@ -138,7 +139,7 @@ def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
     assert "WHO?" not in refused.text
 
 
-@pytest.mark.parametrize("name", ["nonsense", "prefrag,nonsense", "nowhere/mine.yaml"])
+@for_each("name", "nonsense", "prefrag,nonsense", "nowhere/mine.yaml")
 def test_one_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_SERVE", name)
 

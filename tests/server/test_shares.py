@@ -8,6 +8,7 @@ import pytest
 
 from prefrag.server.keys import Access, Keyring, current_access
 from prefrag.server.shares import Busy, Places, RequestRate
+from tests.for_each import for_each
 from tests.server.test_lifetime import POST, Client
 
 
@@ -106,7 +107,7 @@ class TestPlaces:
         await asyncio.wait_for(waits[0], 1)
 
 
-@pytest.mark.parametrize(("keys", "shared"), [("", False), ("one", False), ("one,two", True)])
+@for_each("keys, shared", ("", False), ("one", False), ("one,two", True))
 def test_places_are_shared_where_more_than_one_key_works(monkeypatch: pytest.MonkeyPatch, keys: str, shared: bool):
     monkeypatch.setenv("PREFRAG_API_KEYS", keys)
 

@@ -84,7 +84,7 @@ def test_no_private_word_leaves_over_http(pipeline: str, script_pipeline: Callab
 
 
 class TestTheModelBesideAPipeline:
-    @pytest.mark.parametrize("prefix", ["", "/open-webui"])
+    @for_each("prefix", "", "/open-webui")
     def test_does_with_the_model_alone_whatever_it_is_asked(self, served: Served, prefix: str):
         body = chat() | {"model": "prefrag-tasks"}
 
@@ -93,14 +93,12 @@ class TestTheModelBesideAPipeline:
         assert completion["choices"][0]["message"]["content"] == "Plans"
         assert CALLS.keys() == {"model"}
 
-    @pytest.mark.parametrize(
-        ("prompt", "reply"),
-        [
-            (TASKS["title"][0], '{"title": "What do we plan?"}'),
-            (TASKS["tags"][0], '{"tags": []}'),
-            ('Name it.\n[{"role": "user", "content": "What do we plan for May 1974?"}]', "What do we plan for May"),
-            (QUESTION, "This model only writes titles and the like for front ends: ask prefrag, which searches your"),
-        ],
+    @for_each(
+        "prompt, reply",
+        (TASKS["title"][0], '{"title": "What do we plan?"}'),
+        (TASKS["tags"][0], '{"tags": []}'),
+        ('Name it.\n[{"role": "user", "content": "What do we plan for May 1974?"}]', "What do we plan for May"),
+        (QUESTION, "This model only writes titles and the like for front ends: ask prefrag, which searches your"),
     )
     def test_answers_without_a_model_too(self, served: Served, prompt: str, reply: str):
         completion = ask(served(model_settings={"is_embedded": True}), ("user", prompt), model="prefrag-tasks")

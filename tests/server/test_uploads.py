@@ -22,6 +22,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.journal import change_collection, remove_index, uploads_folder
 from prefrag.server import uploads
 from prefrag.server.uploads import delete_upload, list_uploads, read_name, receive_files
+from tests.for_each import for_each
 from tests.indexes import index_of
 
 BOUNDARY = b"x"
@@ -45,29 +46,25 @@ def upload(parts: Iterable[bytes], ends: bool = True) -> Request:
 
 
 class TestName:
-    @pytest.mark.parametrize(
-        ("sent", "name"),
-        [
-            ("board.md", "board.md"),
-            ("my notes (2).txt", "my notes (2).txt"),
-            ("../../etc/passwd", "passwd"),
-            ("C:\\Users\\ada\\board.md", "board.md"),
-            ("/absolute.txt", "absolute.txt"),
-            ("Bu\u0308cher.md", "B\u00fccher.md"),
-            ("\u6587\u4ef6.txt", "\u6587\u4ef6.txt"),
-            ("trailing.txt. ", "trailing.txt"),
-            ("two\u2028lines\u00a0here.txt", "two lines here.txt"),
-        ],
+    @for_each(
+        "sent, name",
+        ("board.md", "board.md"),
+        ("my notes (2).txt", "my notes (2).txt"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\ada\\board.md", "board.md"),
+        ("/absolute.txt", "absolute.txt"),
+        ("Bu\u0308cher.md", "B\u00fccher.md"),
+        ("\u6587\u4ef6.txt", "\u6587\u4ef6.txt"),
+        ("trailing.txt. ", "trailing.txt"),
+        ("two\u2028lines\u00a0here.txt", "two lines here.txt"),
     )
     def test_is_kept_without_its_folder(self, sent: str, name: str):
         assert read_name(sent.encode()) == name
 
-    @pytest.mark.parametrize(
+    @for_each(
         "sent",
-        [
-            *(b"", b"..", b".", b"a/", b".hidden", b" .hidden", b"a\0b.txt", b"a\nb.txt", b"a\x1b[2J.txt", b"\xff.txt"),
-            *(b"CON", b"nul.txt", b"x" * 201, "a\u202etxt.md".encode(), "a\u200bb.md".encode()),
-        ],
+        *(b"", b"..", b".", b"a/", b".hidden", b" .hidden", b"a\0b.txt", b"a\nb.txt", b"a\x1b[2J.txt", b"\xff.txt"),
+        *(b"CON", b"nul.txt", b"x" * 201, "a\u202etxt.md".encode(), "a\u200bb.md".encode()),
     )
     def test_that_cannot_be_kept_is_refused_with_the_reason(self, sent: bytes):
         with pytest.raises(ValueError, match="rename it"):
@@ -131,19 +128,16 @@ class TestForm:
         assert (tmp_path / "a.txt").stat().st_size == 300 * len(chunk)
         assert peak < 2_000_000
 
-    async def test_that_does_not_arrive_in_time_is_given_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def test_that_does_not_arrive_in_time_or_for_which_the_disk_has_no_room_is_given_up(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(uploads, "RECEIVE_SECONDS", 0.05)
+        late, whole = upload([PART % b"a.txt"], ends=False), upload([PART % b"a.txt" + b"x" + END])
 
-        with pytest.raises(HTTPException) as refused:
-            await receive_files(upload([PART % b"a.txt"], ends=False), tmp_path)
-
-        assert refused.value.status_code == 408
-
-    async def test_for_which_the_disk_has_no_room_says_so(self, tmp_path: Path):
-        with pytest.raises(HTTPException) as refused:
-            await receive_files(upload([PART % b"a.txt" + b"x" + END]), tmp_path / "gone")
-
-        assert refused.value.status_code == 507
+        for request, folder, status in ((late, tmp_path, 408), (whole, tmp_path / "gone", 507)):
+            with pytest.raises(HTTPException) as refused:
+                await receive_files(request, folder)
+            assert refused.value.status_code == status
 
 
 LONG = f"/srv/{'a-long-folder/' * 15}board.md"

@@ -16,6 +16,7 @@ from prefrag.server.conversation import split_conversation
 from prefrag.server.readiness import find_outages
 from prefrag.server.served_pipelines import prepare_pipeline
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.hostile_passages import PASSAGES
 from tests.pipelines.scripted import LOCAL
 from tests.server.front_ends import ATTACHED, TASKS
@@ -88,7 +89,7 @@ class TestChat:
 
         assert "> [1] jn_board.txt: Ada Quill keeps the crane." in text
 
-    @pytest.mark.parametrize("task", TASKS)
+    @for_each("task", *TASKS)
     def test_the_tasks_of_a_front_end_get_an_empty_reply_that_it_can_read(self, reading: Served, task: str):
         prompt, empty = TASKS[task]
 
@@ -113,7 +114,7 @@ class TestStrangersMarkdown:
         assert text.count("\nSources:") == 1
         assert "[2]" not in text
 
-    @pytest.mark.parametrize("kind", PASSAGES)
+    @for_each("kind", *PASSAGES)
     def test_no_hostile_passage_becomes_more_than_text(self, kind: str):
         for passage in PASSAGES[kind]:
             found = [

@@ -16,6 +16,7 @@ from prefrag.training.question_classifier import train_questions
 from prefrag.training.reader.training import train_reader
 from prefrag.training.tree_training import TreeTraining
 from tests.cli.running import prefrag
+from tests.for_each import for_each
 from tests.training.question_classifier.test_labels import ONE_PASSAGE
 from tests.training.towns import write_rivers
 
@@ -26,7 +27,7 @@ def _without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_without_xgboost")
-@pytest.mark.parametrize("part", ["pairs", "judge", "questions"])
+@for_each("part", "pairs", "judge", "questions")
 def test_without_xgboost_the_extra_is_named_before_any_work(part: str, tmp_path: Path):
     (tmp_path / "q.jsonl").touch()
     data = f"{tmp_path / 'q.jsonl'}:{tmp_path / 'q.jsonl'}"

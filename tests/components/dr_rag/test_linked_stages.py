@@ -16,6 +16,7 @@ from prefrag.components.state.state import RunError, State
 from prefrag.components.state.state_builder import StateBuilder
 from tests.components.samples import document, kinds, search_step, settings, state
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 QUESTION = "q"
 
@@ -146,7 +147,7 @@ async def test_the_documents_of_the_best_pairs_become_the_observation_and_else_t
     assert shown(retrieval().run(question_state(k=4))["state"]) == "abml"
 
 
-@pytest.mark.parametrize("selection", ["cfs", "cis"])
+@for_each("selection", "cfs", "cis")
 def test_the_selections_of_the_paper_keep_half_of_the_context_for_the_first_stage(selection: str):
     engine = Engine(al=0.9, ax=0.9, by=0.9)
 

@@ -16,6 +16,7 @@ from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW
 from prefrag.components.generators.model_server import ModelServerError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
 from tests.components.serialisation import rebuilt, serialised
+from tests.for_each import for_each
 
 SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
@@ -92,11 +93,7 @@ class TestChoice:
 
     @pytest.mark.parametrize(
         ("variable", "value"),
-        [
-            ("PREFRAG_LLM_BASE_URL", "localhost:8000"),
-            ("PREFRAG_LLM_MODEL", ""),
-            ("PREFRAG_LLM_STRUCTURED", "yaml"),
-        ],
+        [("PREFRAG_LLM_BASE_URL", "localhost:8000"), ("PREFRAG_LLM_MODEL", ""), ("PREFRAG_LLM_STRUCTURED", "yaml")],
     )
     def test_unusable_variables_are_named(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
@@ -105,7 +102,7 @@ class TestChoice:
         with pytest.raises(ValueError, match=variable):
             ChatModel().run(QUESTION, {"response_format": FORMAT})
 
-    @pytest.mark.parametrize("arguments", [{"role": "critic"}, {"timeout": 0}])
+    @for_each("arguments", {"role": "critic"}, {"timeout": 0})
     def test_arguments_out_of_range_are_refused(self, arguments: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             ChatModel(**arguments)
@@ -157,13 +154,11 @@ class TestCall:
     def test_model_key_and_parameters_reach_the_server(self, server: FakeModelServer, how: str):
         model = ChatModel(generation_kwargs={"temperature": 0.1, "seed": 1, "extra_body": {"top_k": 5}})
         reply = call(model, how, generation_kwargs={"temperature": 0.7, "stop": ["Observation:"]})
-        assert reply.text == "Paris"
-        assert reply.meta["usage"]["prompt_tokens"] == 7
+        assert (reply.text, reply.meta["usage"]["prompt_tokens"]) == ("Paris", 7)
         assert reply.meta["finish_reason"] == "stop"
         request = server.requests[0]
         assert request["path"] == "/v1/chat/completions"
-        assert request["authorization"] == "Bearer sk-secret"
-        assert request["model"] == "tiny"
+        assert (request["authorization"], request["model"]) == ("Bearer sk-secret", "tiny")
         assert (request["temperature"], request["seed"], request["top_k"]) == (0.7, 1, 5)
         assert request["stop"] == ["Observation:"]
         assert "response_format" not in request
@@ -194,8 +189,7 @@ class TestCall:
         answer["choices"][0]["finish_reason"] = "length"
         server.answers = [(200, answer)]
         reply = call(ChatModel(), how, generation_kwargs={"response_format": FORMAT})
-        assert reply.text == '{"place": "Par'
-        assert reply.meta["finish_reason"] == "length"
+        assert (reply.text, reply.meta["finish_reason"]) == ('{"place": "Par', "length")
 
     @both_ways
     @pytest.mark.parametrize(
@@ -206,8 +200,7 @@ class TestCall:
     ):
         monkeypatch.setenv("PREFRAG_LLM_STRUCTURED", setting)
         call(ChatModel(), how, generation_kwargs={"response_format": FORMAT, "extra_body": {"top_k": 5}})
-        assert server.requests[0].get("response_format") == sent
-        assert server.requests[0]["top_k"] == 5
+        assert (server.requests[0].get("response_format"), server.requests[0]["top_k"]) == (sent, 5)
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])

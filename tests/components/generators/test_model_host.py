@@ -52,25 +52,23 @@ def test_loopback_is_local_and_everything_else_remote(hosts: list[str], local: b
     assert {host: is_local(host) for host in hosts} == dict.fromkeys(hosts, local)
 
 
-@pytest.mark.parametrize(
-    ("host", "local"),
-    [
-        ("ollama", True),
-        ("Ollama.", True),
-        ("gpu.corp.example", True),
-        ("a.b.corp.example", True),
-        ("corp.example", False),
-        ("evilcorp.example", False),
-        ("gpu.corp.example.evil.example", False),
-        ("10.200.0.9", True),
-        ("::ffff:10.200.0.9", True),
-        ("11.0.0.9", False),
-        ("192.168.7.7", True),
-        ("192.168.7.8", False),
-        ("fd00::8", True),
-        ("fe00::8", False),
-        ("10.evil.example", False),
-    ],
+@for_each(
+    "host, local",
+    ("ollama", True),
+    ("Ollama.", True),
+    ("gpu.corp.example", True),
+    ("a.b.corp.example", True),
+    ("corp.example", False),
+    ("evilcorp.example", False),
+    ("gpu.corp.example.evil.example", False),
+    ("10.200.0.9", True),
+    ("::ffff:10.200.0.9", True),
+    ("11.0.0.9", False),
+    ("192.168.7.7", True),
+    ("192.168.7.8", False),
+    ("fd00::8", True),
+    ("fe00::8", False),
+    ("10.evil.example", False),
 )
 def test_the_administrator_names_hosts_domains_and_networks(host: str, local: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "ollama, *.corp.example,10.0.0.0/8,192.168.7.7, fd00::/8,")
@@ -78,7 +76,7 @@ def test_the_administrator_names_hosts_domains_and_networks(host: str, local: bo
     assert is_local(host) is local
 
 
-@pytest.mark.parametrize("entry", ["*", "http://gpu:8000", "gpu:8000", "10.0.0.0/99", "*corp.example", "a b"])
+@for_each("entry", "*", "http://gpu:8000", "gpu:8000", "10.0.0.0/99", "*corp.example", "a b")
 def test_an_entry_that_cannot_be_used_is_named(entry: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", entry)
 
@@ -162,14 +160,8 @@ def openai(url: str | None = None) -> OpenAIChatGenerator:
     (lambda: block("OpenAITextEmbedder"), [Model("embedder", "api.openai.com")]),
     (lambda: block("OpenAITextEmbedder", api_base_url="http://gpu/v1"), [Model("embedder", "gpu")]),
     (lambda: block("CohereTextEmbedder"), [Model("embedder", "unknown")]),
-    (
-        lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}),
-        [Model("embedder", "localhost")],
-    ),
-    (
-        lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}),
-        [Model("embedder", "tei")],
-    ),
+    (lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}), [Model("embedder", "localhost")]),
+    (lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}), [Model("embedder", "tei")]),
     (
         lambda: DenseRetriever(block("OpenAITextEmbedder"), ScriptedRetriever({}, "local")),  # type: ignore[arg-type]
         [Model("embedder", "api.openai.com")],
@@ -208,7 +200,7 @@ def test_a_recording_sends_nothing_while_it_is_replayed(tmp_path: Any):
     assert find_host(RecordedChatGenerator(Recording(str(file), "replay"), "llm", remote)) == "localhost"
 
 
-@pytest.mark.parametrize("value", ["off", "of"])
+@for_each("value", "off", "of")
 def test_a_remote_model_is_refused_with_what_to_set(value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
 

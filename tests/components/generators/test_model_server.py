@@ -8,14 +8,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import model_server
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
-from tests.components.generators.fake_model_server import (
-    DRIP,
-    HANG,
-    QUESTION,
-    FakeModelServer,
-    both_ways,
-    completion,
-)
+from tests.components.generators.fake_model_server import DRIP, HANG, QUESTION, FakeModelServer, both_ways, completion
 
 
 def connection(server: FakeModelServer, **changes: Any) -> ModelServer:

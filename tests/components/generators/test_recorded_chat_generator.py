@@ -13,6 +13,7 @@ from prefrag.components.generators.recorded_chat_generator import RecordedChatGe
 from prefrag.components.recording import NotRecorded, Recording
 from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.for_each import for_each
 from tests.pipelines.replies import ReplyingChatGenerator
 
 ASKED = [ChatMessage.from_user("What is the capital of France?")]
@@ -59,15 +60,13 @@ class TestReplies:
         assert text(await other.run_async(ASKED)) == "Rome"
         assert text(recorded(path, "Lyon").run(ASKED)) == "Paris"
 
-    @pytest.mark.parametrize(
+    @for_each(
         "changed",
-        [
-            {"messages": [ChatMessage.from_user("And of Italy?")]},
-            {"messages": [ChatMessage.from_system("Be brief."), *ASKED]},
-            {"messages": [*ASKED, ChatMessage.from_assistant("It is")]},
-            {"generation_kwargs": {"temperature": 0.7}},
-            {"tools": [TOOL]},
-        ],
+        {"messages": [ChatMessage.from_user("And of Italy?")]},
+        {"messages": [ChatMessage.from_system("Be brief."), *ASKED]},
+        {"messages": [*ASKED, ChatMessage.from_assistant("It is")]},
+        {"generation_kwargs": {"temperature": 0.7}},
+        {"tools": [TOOL]},
     )
     def test_belong_to_messages_parameters_and_tools(self, path: Path, changed: dict[str, Any]):
         recorded(path, "Paris").run(ASKED, {"temperature": 0.1})

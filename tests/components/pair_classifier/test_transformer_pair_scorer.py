@@ -131,13 +131,11 @@ def test_the_model_reads_the_question_and_both_documents_long_ones_cut_each_by_i
     assert cut == ["[CLS]", *["who"] * 3, "[SEP]", *["johan"] * 5, "[SEP]", *["poet"] * 5, "[SEP]"]
 
 
-@pytest.mark.parametrize(
-    ("sons", "poets", "kept"),
-    [
-        pytest.param(120, 100, (120, 100), id="whole where the model has room"),
-        pytest.param(400, 20, (228, 20), id="of two that do not fit the longer is cut"),
-        pytest.param(400, 400, (124, 124), id="or both alike"),
-    ],
+@for_each(
+    "sons, poets, kept",
+    pytest.param(120, 100, (120, 100), id="whole where the model has room"),
+    pytest.param(400, 20, (228, 20), id="of two that do not fit the longer is cut"),
+    pytest.param(400, 400, (124, 124), id="or both alike"),
 )
 def test_documents_share_the_room_of_the_model(folder: Path, sons: int, poets: int, kept: tuple[int, int]):
     found = tokens(folder, "who was johan", "son " * sons, "poet " * poets)

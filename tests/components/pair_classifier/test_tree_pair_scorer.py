@@ -14,6 +14,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.trees import TreesMissing
 from tests.components.samples import document
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 pytest.importorskip("xgboost")
 
@@ -31,7 +32,7 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     return made
 
 
-@pytest.mark.parametrize("label", ["pair", "passage"])
+@for_each("label", "pair", "passage")
 def test_the_shipped_ones_find_what_belongs_together(store: TantivyDocumentStore, label: Any):
     scorer = TreePairScorer(term_statistics=store, label=label)
 

@@ -17,7 +17,7 @@ class TestFinding:
 
 
 class TestFilling:
-    @pytest.mark.parametrize("text", ["{{ missing }}", "{% if %}", "{{ name.__class__.__mro__ }}"])
+    @for_each("text", "{{ missing }}", "{% if %}", "{{ name.__class__.__mro__ }}")
     def test_a_mistake_in_it_is_reported_with_what_it_may_use(self, tmp_path: Path, text: str):
         own = tmp_path / "own.jinja"
         own.write_text(text)

@@ -8,6 +8,7 @@ from haystack import Document
 from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents, read_card
 from prefrag.components.reader.reader import ReaderMissing
 from tests.components.serialisation import rebuilt
+from tests.for_each import for_each
 
 HALL = Document(
     content="Every sensor is compared with a reference here. The hall opened in 1966 next to the harbour of Pellhaven.",
@@ -39,12 +40,10 @@ def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_que
     assert titled.sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
-    [
-        "Which film came out first, Kestrel Lamp or The Merlin Hour?",
-        "Which film has the director who died later, Kestrel Lamp or The Merlin Hour?",
-    ],
+    "Which film came out first, Kestrel Lamp or The Merlin Hour?",
+    "Which film has the director who died later, Kestrel Lamp or The Merlin Hour?",
 )
 def test_the_sentence_of_a_choice_by_dates_is_one_of_its_own_document(reader, question):
     titles = {
@@ -76,14 +75,12 @@ def test_the_likeliest_comes_first_and_probabilities_add_up_to_one_at_most(reade
     assert len({one.text for one in found}) == len(found) == 5
 
 
-@pytest.mark.parametrize(
-    ("question", "documents"),
-    [
-        pytest.param("Who leads the yard?", [], id="no documents"),
-        pytest.param("Who leads the yard?", [Document(content=None), Document(content=" ")], id="no text"),
-        pytest.param("Wer leitet heute die Werft?", [YARD], id="another language"),
-        pytest.param("How many more people work there than here?", [YARD], id="a difference"),
-    ],
+@for_each(
+    "question, documents",
+    pytest.param("Who leads the yard?", [], id="no documents"),
+    pytest.param("Who leads the yard?", [Document(content=None), Document(content=" ")], id="no text"),
+    pytest.param("Wer leitet heute die Werft?", [YARD], id="another language"),
+    pytest.param("How many more people work there than here?", [YARD], id="a difference"),
 )
 def test_what_cannot_be_answered_is_not_guessed_at(reader, question, documents):
     assert reader.read(question, documents) == []
@@ -118,7 +115,7 @@ def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_wer
     assert best.probability < reader.threshold
 
 
-@pytest.mark.parametrize("card", ["", "[]", '{"threshold": 0.5}', '{"threshold": "high"}'])
+@for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
 def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):
         ExtractiveReader(str(tmp_path)).warm_up()
@@ -133,7 +130,7 @@ DESIGNER = Document(content="Mona Reeve was born in Pellhaven.", meta={"title": 
 OTHERS = [Document(content=f"Bread costs {n} crowns.", meta={"title": f"Price list {n}"}) for n in range(8)]
 
 
-@pytest.mark.parametrize("number", [2, 3])
+@for_each("number", 2, 3)
 def test_those_are_chosen_that_are_needed_together_and_none_left_out_or_moved_where_there_are_no_more(number: int):
     chosen = choose_documents(QUESTION, [*OTHERS, LAMP, DESIGNER], 2)
 
@@ -146,6 +143,5 @@ def test_of_very_many_only_the_first_are_compared():
 
     chosen = choose_documents(QUESTION, [LAMP, *many, DESIGNER], 5)
 
-    assert len(chosen) == 5
-    assert chosen[0].id == LAMP.id
+    assert (len(chosen), chosen[0].id) == (5, LAMP.id)
     assert DESIGNER.id not in {one.id for one in chosen}

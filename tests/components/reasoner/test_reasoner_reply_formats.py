@@ -10,6 +10,7 @@ from prefrag.components.reasoner.reply_formats import TagsFormat
 from prefrag.components.state.state import Action, RunError
 from tests.components.samples import QUESTION, document, observed_step, state
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.replies import ReplyingChatGenerator
 
 TOOLS = [
@@ -57,7 +58,7 @@ class TestPrompt:
         assert "<Search_1> and </Search_1>" in text
         assert "Search_2: The web." in text
 
-    @pytest.mark.parametrize("form", ["tools", "tags"])
+    @for_each("form", "tools", "tags")
     def test_leaves_the_passages_to_the_messages_behind_it(self, form: str):
         reasoner(reply_format=form).run(state(observed_step(document("alpha"))))
 
@@ -80,7 +81,7 @@ class TestReply:
         assert (step.action, step.query, step.named_source) == (Action.SEARCH, "alpha", "web")
         assert step.thought == "Hm."
 
-    @pytest.mark.parametrize("form", ["tools", "tags"])
+    @for_each("form", "tools", "tags")
     def test_is_forced_to_be_an_answer(self, form: str):
         before = state(observed_step(document("alpha")))
 

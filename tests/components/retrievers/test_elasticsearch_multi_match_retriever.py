@@ -111,9 +111,7 @@ def test_searches_title_and_content_summed():
             "index": "towns",
             "size": 3,
             "_source": {"excludes": ["title_key"]},
-            "query": {
-                "multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]},
-            },
+            "query": {"multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]}},
         }
     ]
     assert (document.id, document.content, document.score) == ("linz", "On the Danube", 2.5)
@@ -157,8 +155,7 @@ def test_the_server_is_asked_about_a_field_once():
     retriever = ElasticsearchMultiMatchRetriever(store_with(client))
     for _ in range(3):
         retriever.run(query="Danube", filters=OLD)
-    assert client.field_requests == [["year"]]
-    assert len(client.searches) == 3
+    assert (client.field_requests, len(client.searches)) == ([["year"]], 3)
 
 
 @pytest.mark.parametrize("query", ["", "  "])

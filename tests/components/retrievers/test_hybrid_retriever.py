@@ -106,9 +106,7 @@ async def test_each_is_called_for_candidates_and_the_fused_list_is_cut():
     assert retrievers[0].calls == retrievers[1].calls == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
 
 
-async def test_one_that_fails_is_left_out_with_a_warning_and_counts_among_the_lookups(
-    caplog: pytest.LogCaptureFixture,
-):
+async def test_one_that_fails_is_left_out_with_a_warning_and_counts_among_the_lookups(caplog: pytest.LogCaptureFixture):
     class Counting(Ranked):
         def run(self, *arguments: Any, **named: Any) -> dict[str, Any]:
             return {**super().run(*arguments, **named), "lookups": 3}

@@ -9,6 +9,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
+from tests.for_each import for_each
 from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
@@ -45,18 +46,16 @@ async def test_top_k_of_the_run_goes_before_that_of_the_retriever_and_an_empty_q
     assert retriever.run(query="")["documents"] == []
 
 
-@pytest.mark.parametrize(
-    ("own", "of_the_run", "expected"),
-    [
-        (None, None, {"vienna", "linz", "passau"}),
-        (AUSTRIAN, None, {"vienna", "linz"}),
-        (None, OLD, {"linz", "passau"}),
-        (AUSTRIAN, OLD, {"linz"}),
-        (AUSTRIAN, {}, {"vienna", "linz"}),
-        (AUSTRIAN, {"operator": "OR", "conditions": [OLD, OLD]}, {"linz"}),
-        # A request cannot widen what the retriever is narrowed to.
-        (AUSTRIAN, {"field": "meta.country", "operator": "==", "value": "de"}, set()),
-    ],
+@for_each(
+    "own, of_the_run, expected",
+    (None, None, {"vienna", "linz", "passau"}),
+    (AUSTRIAN, None, {"vienna", "linz"}),
+    (None, OLD, {"linz", "passau"}),
+    (AUSTRIAN, OLD, {"linz"}),
+    (AUSTRIAN, {}, {"vienna", "linz"}),
+    (AUSTRIAN, {"operator": "OR", "conditions": [OLD, OLD]}, {"linz"}),
+    # A request cannot widen what the retriever is narrowed to.
+    (AUSTRIAN, {"field": "meta.country", "operator": "==", "value": "de"}, set()),
 )
 def test_filters_of_the_run_come_on_top(store, own, of_the_run, expected):
     retriever = TantivyBM25Retriever(store, filters=own)
@@ -64,7 +63,7 @@ def test_filters_of_the_run_come_on_top(store, own, of_the_run, expected):
     assert retriever.filters == own
 
 
-@pytest.mark.parametrize("top_k", [0, -1])
+@for_each("top_k", 0, -1)
 def test_settings_and_filters_that_make_no_sense_and_other_stores_are_refused(store, top_k):
     with pytest.raises(ValueError, match="at least 1"):
         TantivyBM25Retriever(store, top_k=top_k)

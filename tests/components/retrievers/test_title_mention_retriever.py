@@ -13,6 +13,7 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail, both_give
+from tests.for_each import for_each
 from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
@@ -47,13 +48,11 @@ def ids(result: dict[str, list[Document]]) -> list[str]:
 ROMAN = passage("roman", "Roman roads", "Lentia, as Linz was called in Roman times.")
 
 
-@pytest.mark.parametrize(
-    ("per_title", "query", "documents", "expected"),
-    [
-        pytest.param(3, "How large is Upper Austria's steel town?", [], ["upper"], id="those that a query mentions"),
-        pytest.param(1, "A bridge to a steel town", [BRIDGE], ["linz", "upper"], id="but for their own titles"),
-        pytest.param(1, "", [ROMAN], ["linz-history"], id="ranked by the text that mentions them"),
-    ],
+@for_each(
+    "per_title, query, documents, expected",
+    pytest.param(3, "How large is Upper Austria's steel town?", [], ["upper"], id="those that a query mentions"),
+    pytest.param(1, "A bridge to a steel town", [BRIDGE], ["linz", "upper"], id="but for their own titles"),
+    pytest.param(1, "", [ROMAN], ["linz-history"], id="ranked by the text that mentions them"),
 )
 def test_finds_the_passages_whose_titles_are_mentioned(store, per_title, query, documents, expected):
     assert ids(TitleMentionRetriever(store, per_title=per_title).run(query=query, documents=documents)) == expected
@@ -69,8 +68,7 @@ def test_passages_that_were_given_are_not_returned_but_for_those_of_another_sour
 
 def test_gives_the_best_of_every_title_before_the_second_ones(store):
     found = ids(TitleMentionRetriever(store).run(query="Roman times in Linz and in Austria"))
-    assert found[:2] == ["linz-history", "austria"]
-    assert set(found[2:]) == {"linz", "linz-rhine"}
+    assert (found[:2], set(found[2:])) == (["linz-history", "austria"], {"linz", "linz-rhine"})
     assert ids(TitleMentionRetriever(store, per_title=1).run(query="Roman times in Austria, Linz")) == [
         *("austria", "linz-history")
     ]
@@ -116,7 +114,7 @@ def test_serialises_with_either_store(store):
         assert type(loaded.document_store) is type(one)
 
 
-@pytest.mark.parametrize("settings", [{"top_k": 0}, {"per_title": 0}])
+@for_each("settings", {"top_k": 0}, {"per_title": 0})
 def test_settings_and_filters_that_make_no_sense_and_other_stores_are_refused(store, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TitleMentionRetriever(store, **settings)

@@ -113,7 +113,7 @@ class TestFilters:
 
 
 class TestTheAdministratorsSwitch:
-    @pytest.mark.parametrize("value", ["off", "onn"])
+    @for_each("value", "off", "onn")
     def test_is_off_where_it_is_not_understood_too(self, monkeypatch: pytest.MonkeyPatch, value: str):
         monkeypatch.setenv("PREFRAG_WEB", value)
 
@@ -142,7 +142,7 @@ class TestTheAdministratorsSwitch:
 
 
 class TestWithoutASource:
-    @pytest.mark.parametrize("option", [{"sources": ["local"]}, {"preferred": "local"}])
+    @for_each("option", {"sources": ["local"]}, {"preferred": "local"})
     def test_there_is_nothing_to_search_nothing_preferred_and_none_can_be_requested(
         self, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]
     ):

@@ -44,14 +44,7 @@ PIECES = [
     ("\u6771\u4eac\u3002\u5927\u962a\uff01", ["\u6771\u4eac\u3002", "\u5927\u962a\uff01"]),
     (
         "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
-        [
-            "A heading",
-            "The pump runs for ten\nminutes a day.",
-            "Then it\nrests.",
-            "- a point:",
-            "so",
-            "Another point",
-        ],
+        ["A heading", "The pump runs for ten\nminutes a day.", "Then it\nrests.", "- a point:", "so", "Another point"],
     ),
     ("", []),
     ("\n\n \n", []),

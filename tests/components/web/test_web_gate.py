@@ -52,9 +52,7 @@ class TestASearchBefore:
         WebGate().check("web", "x", after(Search("local", "x", error="busy"), Search("local", "y", provider="BM25")))
 
 
-@pytest.mark.parametrize(
-    ("value", "is_open"), [("on", True), ("ask", True), ("off", False), ("onn", False), ("", False)]
-)
+@for_each("value, is_open", ("on", True), ("ask", True), ("off", False), ("onn", False), ("", False))
 def test_the_environment_decides_where_it_is_set(monkeypatch: pytest.MonkeyPatch, value: str, is_open: bool):
     monkeypatch.setenv("PREFRAG_WEB", value)
 

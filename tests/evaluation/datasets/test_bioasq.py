@@ -7,6 +7,7 @@ import pytest
 
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
+from tests.for_each import for_each
 
 FILE = Path(__file__).parent / "published" / "bioasq" / "11B1_golden.json"
 
@@ -39,21 +40,19 @@ def test_without_snippets_the_listed_abstracts_are_the_gold_ones(tmp_path: Path)
     assert load_questions(tmp_path / "b.json")[0].supporting_ids == ("11111111", "22222222", "33333333")
 
 
-@pytest.mark.parametrize("answer", ["Yes", "yes.", ["yes"], " YES "])
+@for_each("answer", "Yes", "yes.", ["yes"], " YES ")
 def test_the_answer_is_read_however_a_year_writes_it(tmp_path: Path, answer: object) -> None:
     record = json.loads(FILE.read_text())["questions"][0]
     (tmp_path / "b.json").write_text(json.dumps({"questions": [{**record, "exact_answer": answer}]}))
     assert load_questions(tmp_path / "b.json")[0].answers == ("yes",)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"exact_answer": "maybe"}, "'exact_answer' must be yes or no, not 'maybe'"),
-        ({"exact_answer": None}, "'exact_answer' must be yes or no, not None"),
-        ({"exact_answer": [["yes"]]}, "'exact_answer' must be yes or no"),
-        ({"snippets": [{"text": "No address."}]}, "it lacks 'document'"),
-    ],
+@for_each(
+    "changes, reason",
+    ({"exact_answer": "maybe"}, "'exact_answer' must be yes or no, not 'maybe'"),
+    ({"exact_answer": None}, "'exact_answer' must be yes or no, not None"),
+    ({"exact_answer": [["yes"]]}, "'exact_answer' must be yes or no"),
+    ({"snippets": [{"text": "No address."}]}, "it lacks 'document'"),
 )
 def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
     other, record = json.loads(FILE.read_text())["questions"][1:]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from prefrag.evaluation.datasets import dataset_file
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from tests.for_each import for_each
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -39,20 +40,18 @@ def test_an_array_is_read_as_json_does_wherever_it_is_cut(
         assert list(DatasetFile(path).json_array()) == list(enumerate(expected, start=1))
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("", r"record 1: expected '\[', not the end"),
-        ('{"a": 1}', r"record 1: expected '\[', not '{'"),
-        ('[{"a": 1}', "record 2: expected ',', not the end"),
-        ('[{"a": 1},', "record 2: it is not a JSON object"),
-        ('[{"a": 1},]', "record 2: it is not a JSON object"),
-        ('[{"a": 1} {"b": 2}]', "record 2: expected ',', not '{'"),
-        ('[{"a": 1}, {"b": ', "record 2: it is not JSON"),
-        ('[{"a": 1}, {"b": tru}]', "record 2: it is not JSON"),
-        ("[1, 2]", "record 1: it is not a JSON object"),
-        ("[" + '{"a":' * 100_000, "record 1: it is not JSON"),
-    ],
+@for_each(
+    "content, reason",
+    ("", r"record 1: expected '\[', not the end"),
+    ('{"a": 1}', r"record 1: expected '\[', not '{'"),
+    ('[{"a": 1}', "record 2: expected ',', not the end"),
+    ('[{"a": 1},', "record 2: it is not a JSON object"),
+    ('[{"a": 1},]', "record 2: it is not a JSON object"),
+    ('[{"a": 1} {"b": 2}]', "record 2: expected ',', not '{'"),
+    ('[{"a": 1}, {"b": ', "record 2: it is not JSON"),
+    ('[{"a": 1}, {"b": tru}]', "record 2: it is not JSON"),
+    ("[1, 2]", "record 1: it is not a JSON object"),
+    ("[" + '{"a":' * 100_000, "record 1: it is not JSON"),
 )
 def test_an_array_that_breaks_off_or_is_none_is_named(tmp_path: Path, content: str, reason: str) -> None:
     (tmp_path / "a.json").write_text(content)
@@ -79,7 +78,7 @@ def test_a_line_without_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         list(DatasetFile(tmp_path / "a.jsonl").json_lines())
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+@for_each("suffix, pack", (".gz", gzip.compress), (".bz2", bz2.compress))
 def test_packed_files_are_unpacked_while_they_are_read(tmp_path: Path, suffix: str, pack: Any) -> None:
     packed = pack(b'{"a": 1}\n\n{"a": 2}\n')
     path = tmp_path / f"a.jsonl{suffix}"

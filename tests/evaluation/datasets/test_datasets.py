@@ -50,17 +50,13 @@ def test_each_form_is_detected_by_name_and_first_record(file: str, format: str) 
     assert detect(PUBLISHED / file) == format
 
 
-@pytest.mark.parametrize(
-    "text", ["Who built\nthe Aurora?", " Who built \r\n\n the Aurora?\n", "Who built\u2028the Aurora?"]
-)
+@for_each("text", "Who built\nthe Aurora?", " Who built \r\n\n the Aurora?\n", "Who built\u2028the Aurora?")
 def test_a_question_is_on_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps({"id": "q", "question": text, "answers": ["Borealis"]}))
     assert load_questions(tmp_path / "q.jsonl")[0].question == "Who built the Aurora?"
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{}", "[1]", '{"a": 1}', "plain text", "[{}]", '{"id": "a", "text": 5}', "[", "\x00"]
-)
+@for_each("content", "", "[]", "{}", "[1]", '{"a": 1}', "plain text", "[{}]", '{"id": "a", "text": 5}', "[", "\x00")
 def test_a_file_in_no_known_form_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(ValueError, match=r"x\.json"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import read_passages
+from tests.for_each import for_each
 
 FILE = Path(__file__).parent / "published" / "dpr" / "psgs_w100.tsv"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1).filter(str.strip)
@@ -27,13 +28,11 @@ def test_the_packed_file_is_read_as_it_is(tmp_path: Path) -> None:
     assert list(read_passages(tmp_path / "psgs_w100.tsv.gz")) == list(read_passages(FILE))
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("3\tonly two", "expected 3 columns, not 2"),
-        ("3\t \tTitle", "'text' must be text, and not empty"),
-        ("\ttext\tTitle", "1 to 512 bytes"),
-    ],
+@for_each(
+    "line, reason",
+    ("3\tonly two", "expected 3 columns, not 2"),
+    ("3\t \tTitle", "'text' must be text, and not empty"),
+    ("\ttext\tTitle", "1 to 512 bytes"),
 )
 def test_a_line_of_another_form_is_named(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "p.tsv").write_text(FILE.read_text() + line + "\n")

@@ -7,6 +7,7 @@ import pytest
 
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
+from tests.for_each import for_each
 
 FOLDER = Path(__file__).parent / "published" / "hotpotqa"
 
@@ -44,16 +45,14 @@ def test_the_test_set_without_answers_is_refused() -> None:
     assert len(list(read_passages(FOLDER / "hotpot_test_fullwiki_v1.json"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"answer": " "}, "'answer' must be text, and not empty"),
-        ({"answer": 4120}, "'answer' must be text, and not empty"),
-        ({"context": None}, "does not have the published form"),
-        ({"context": [["Brenholm"]]}, "not enough values"),
-        ({"context": [[5, ["A town."]]]}, "a title must be text"),
-        ({"supporting_facts": [["", 0]]}, "a title must be text, and not empty"),
-    ],
+@for_each(
+    "changes, reason",
+    ({"answer": " "}, "'answer' must be text, and not empty"),
+    ({"answer": 4120}, "'answer' must be text, and not empty"),
+    ({"context": None}, "does not have the published form"),
+    ({"context": [["Brenholm"]]}, "not enough values"),
+    ({"context": [[5, ["A town."]]]}, "a title must be text"),
+    ({"supporting_facts": [["", 0]]}, "a title must be text, and not empty"),
 )
 def test_a_record_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
     first, second = json.loads((FOLDER / "hotpot_dev_distractor_v1.json").read_text())

@@ -39,7 +39,7 @@ def test_a_context_given_twice_is_gold_when_one_of_them_is(tmp_path: Path) -> No
     assert twice == once
 
 
-@pytest.mark.parametrize("answers", [[], [{"spans": []}], [{"spans": [""]}]])
+@for_each("answers", [], [{"spans": []}], [{"spans": [""]}])
 def test_a_question_without_an_answer_is_named(tmp_path: Path, answers: list[object]) -> None:
     record = json.loads((FOLDER / "hotpotqa" / "test_subsampled.jsonl").read_text())
     (tmp_path / "i.jsonl").write_text(json.dumps({**record, "answers_objects": answers}))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prefrag.components.text.passage_record import PassageRecord
 from prefrag.evaluation.datasets import load_questions, read_passages, write_jsonl
 from prefrag.evaluation.question import Hop, Question
+from tests.for_each import for_each
 
 FOLDER = Path(__file__).parent / "published" / "own" / "musique"
 WORD = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text == text.strip() and text != "")
@@ -51,24 +52,22 @@ def test_a_question_is_read_with_all_it_has() -> None:
     assert second.dataset == "musique"
 
 
-@pytest.mark.parametrize(
-    ("question_id", "kind", "file", "dataset"),
-    [
-        ("5a7f00b455429930675135f1", "", "x/q", "hotpotqa"),
-        ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x/q", "2wikimultihopqa"),
-        ("4hop1__709382_146811_31223_91015", "", "bioasq/q", "musique"),
-        ("55031181e9bde69634000014", "yesno", "BioASQ/q", "bioasq"),
-        ("q1", "", "bioasq/v11/q", "bioasq"),
-        ("q1", "", "x/q", ""),
-        # One's own questions, whatever their type and whatever lies above.
-        ("q1", "yesno", "x/q", ""),
-        ("q1", "", "hotpotqa_vs_mine/q", ""),
-        ("q1", "", "bioasq/company/handbook/q", ""),
-        # A word of the name of the file.
-        ("q1", "", "hotpotqa_dev", "hotpotqa"),
-        ("q1", "", "dev-musique", "musique"),
-        ("q1", "", "mymusiques", ""),
-    ],
+@for_each(
+    "question_id, kind, file, dataset",
+    ("5a7f00b455429930675135f1", "", "x/q", "hotpotqa"),
+    ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x/q", "2wikimultihopqa"),
+    ("4hop1__709382_146811_31223_91015", "", "bioasq/q", "musique"),
+    ("55031181e9bde69634000014", "yesno", "BioASQ/q", "bioasq"),
+    ("q1", "", "bioasq/v11/q", "bioasq"),
+    ("q1", "", "x/q", ""),
+    # One's own questions, whatever their type and whatever lies above.
+    ("q1", "yesno", "x/q", ""),
+    ("q1", "", "hotpotqa_vs_mine/q", ""),
+    ("q1", "", "bioasq/company/handbook/q", ""),
+    # A word of the name of the file.
+    ("q1", "", "hotpotqa_dev", "hotpotqa"),
+    ("q1", "", "dev-musique", "musique"),
+    ("q1", "", "mymusiques", ""),
 )
 def test_the_dataset_is_detected_by_the_ids_then_by_folder_and_file(
     tmp_path: Path, question_id: str, kind: str, file: str, dataset: str
@@ -93,9 +92,7 @@ def test_the_sources_of_a_corpus_stay_usable(tmp_path: Path) -> None:
 
 
 @given(st.lists(QUESTIONS, min_size=1, max_size=4, unique_by=lambda question: question.id))
-def test_questions_that_are_written_are_read_again(
-    questions: list[Question],
-) -> None:
+def test_questions_that_are_written_are_read_again(questions: list[Question]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "q.jsonl")
         nothing_answers = replace(questions[0], id=f"{questions[0].id}-none", answers=(), answerable=False)
@@ -104,9 +101,7 @@ def test_questions_that_are_written_are_read_again(
 
 
 @given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, st.none() | WORD), max_size=4))
-def test_passages_that_are_written_are_read_again(
-    rows: list[tuple[str, str, str | None]],
-) -> None:
+def test_passages_that_are_written_are_read_again(rows: list[tuple[str, str, str | None]]) -> None:
     passages = [PassageRecord(key, text, title, meta={"url": "u"}).document() for key, text, title in rows]
     with TemporaryDirectory() as folder:
         path = Path(folder, "c.jsonl")
@@ -137,22 +132,20 @@ def test_a_conversion_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"c.jsonl", "broken.tsv"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"answers": []}, "'answers' must hold one, or be empty with 'answerable' false"),
-        ({"answerable": False}, "'answers' must hold one, or be empty with 'answerable' false"),
-        ({"answerable": "no"}, "'answerable' must be true or false"),
-        ({"history": [{"role": "user"}]}, "it lacks 'content'"),
-        ({"answers": "A"}, "'answers' must be a list of texts"),
-        ({"answers": [""]}, "'answers' must be a list of texts that are not empty"),
-        ({"question": ""}, "'question' must be text, and not empty"),
-        ({"question": "Who is \ud83d?"}, "'question' holds half of a surrogate pair"),
-        ({"answers": ["\ud83d"]}, "'answers' holds half of a surrogate pair"),
-        ({"supporting_ids": [1]}, "'supporting_ids' must be a list of texts"),
-        ({"decomposition": [{}]}, "it lacks 'question'"),
-        ({"evidence_triples": [["a", "b"]]}, "not enough values"),
-    ],
+@for_each(
+    "changes, reason",
+    ({"answers": []}, "'answers' must hold one, or be empty with 'answerable' false"),
+    ({"answerable": False}, "'answers' must hold one, or be empty with 'answerable' false"),
+    ({"answerable": "no"}, "'answerable' must be true or false"),
+    ({"history": [{"role": "user"}]}, "it lacks 'content'"),
+    ({"answers": "A"}, "'answers' must be a list of texts"),
+    ({"answers": [""]}, "'answers' must be a list of texts that are not empty"),
+    ({"question": ""}, "'question' must be text, and not empty"),
+    ({"question": "Who is \ud83d?"}, "'question' holds half of a surrogate pair"),
+    ({"answers": ["\ud83d"]}, "'answers' holds half of a surrogate pair"),
+    ({"supporting_ids": [1]}, "'supporting_ids' must be a list of texts"),
+    ({"decomposition": [{}]}, "it lacks 'question'"),
+    ({"evidence_triples": [["a", "b"]]}, "not enough values"),
 )
 def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
     good = {"id": "a", "question": "Q?", "answers": ["A"]}
@@ -161,13 +154,11 @@ def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, 
         load_questions(tmp_path / "q.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("record", "reason"),
-    [
-        ({"id": "a"}, "expected a JSON object with 'id', 'title' and 'text'"),
-        ({"id": "a", "text": " "}, "'text' must be text"),
-        ({"id": "", "text": "t"}, "bytes"),
-    ],
+@for_each(
+    "record, reason",
+    ({"id": "a"}, "expected a JSON object with 'id', 'title' and 'text'"),
+    ({"id": "a", "text": " "}, "'text' must be text"),
+    ({"id": "", "text": "t"}, "bytes"),
 )
 def test_a_passage_of_another_form_is_named(tmp_path: Path, record: dict[str, str], reason: str) -> None:
     (tmp_path / "c.jsonl").write_text(json.dumps({"id": "g", "text": "Good."}) + "\n" + json.dumps(record))

@@ -17,6 +17,7 @@ from prefrag.evaluation.own_files import checks
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.make_documents import find_package, read_packages, write_package
 from prefrag.evaluation.own_files.office_documents import make_file, read_organisations, write_organisations
+from tests.for_each import for_each
 
 HALVES = {half: read_questions(half) for half in ("dev", "test")}
 QUESTIONS = [question for half in HALVES.values() for question in half]
@@ -34,7 +35,7 @@ def test_each_question_has_its_fields_and_an_identifier_of_its_own():
         assert question.get("document", question["subject"]).startswith(question["subject"])
 
 
-@pytest.mark.parametrize("name", ["dev", "test", "languages"])
+@for_each("name", "dev", "test", "languages")
 def test_evaluate_reads_the_questions(name: str):
     path = Path(checks.__file__).with_name(f"{name}.jsonl")
 
@@ -59,7 +60,7 @@ def test_subjects_take_turns_between_the_halves():
         assert {question["subject"] for question in HALVES[half]} == turn
 
 
-@pytest.mark.parametrize("half", HALVES)
+@for_each("half", *HALVES)
 def test_a_third_has_no_answer_and_yes_no_come_in_thirds(half: str):
     asked = [question for question in HALVES[half] if "yes_no" not in question and "history" not in question]
 

@@ -74,11 +74,7 @@ def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatc
 
 
 def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
-    variables = {
-        "PREFRAG_PAIR_CLASSIFIER": "mine",
-        "PREFRAG_LLM_CONTEXT": "4096",
-        "PREFRAG_WEB": "off",
-    }
+    variables = {"PREFRAG_PAIR_CLASSIFIER": "mine", "PREFRAG_LLM_CONTEXT": "4096", "PREFRAG_WEB": "off"}
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

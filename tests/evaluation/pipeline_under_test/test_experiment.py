@@ -39,7 +39,7 @@ class TestSettings:
         with pytest.raises(FileNotFoundError, match=r"There is no GGUF file small\.gguf"):
             Experiment(llm="small.gguf")
 
-    @pytest.mark.parametrize("value", ["off", "ask"])
+    @for_each("value", "off", "ask")
     def test_the_real_web_is_refused_where_it_is_closed(self, value: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", value)
 

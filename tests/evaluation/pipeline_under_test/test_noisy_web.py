@@ -17,6 +17,7 @@ from prefrag.evaluation.pipeline_under_test.noisy_web import NoisyWeb
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.pipelines.asking import ask
 from tests.evaluation.pipeline_under_test.lighthouse import blocks, jsonl, setup
+from tests.for_each import for_each
 from tests.indexes import index_of
 
 LIGHTS = [
@@ -117,7 +118,7 @@ class TestInAPipeline:
     def noisy(self, corpus: Path, dev: Path, name: str = "prefrag") -> Setup:
         return setup(name, dev, corpus=corpus, llm="simulated", web_sentences=1, web_junk=0.2, seed=7)
 
-    @pytest.mark.parametrize("name", ["prefrag", "mspr", "vanilla_web", "prefrag_three_sources"])
+    @for_each("name", "prefrag", "mspr", "vanilla_web", "prefrag_three_sources")
     def test_every_web_is_noisy_and_the_reader_knows_the_length_of_its_snippets(
         self, corpus: Path, dev: Path, name: str
     ):

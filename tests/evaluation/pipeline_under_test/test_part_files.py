@@ -12,13 +12,11 @@ from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.pipelines import load
 from tests.evaluation.answering import pipeline, questions
 from tests.fakes import CALLS
+from tests.for_each import for_each
 
 
 def block(trees: object = None, prompt: str = "answer_once") -> dict[str, Any]:
-    inner = {
-        "type": "prefrag.components.judge.tree_judge.TreeJudge",
-        "init_parameters": {"trees": trees},
-    }
+    inner = {"type": "prefrag.components.judge.tree_judge.TreeJudge", "init_parameters": {"trees": trees}}
     judge = {
         "type": "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
         "init_parameters": {"judge": inner},
@@ -56,7 +54,7 @@ def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_digested(
     assert {name for name in before if before[name] != after[name]} == {str(prompt), str(model)}
 
 
-@pytest.mark.parametrize("shipped", ["PAIR_TREES", "SWITCH_TREES", "QUESTION_TREES"])
+@for_each("shipped", "PAIR_TREES", "SWITCH_TREES", "QUESTION_TREES")
 def test_what_is_shipped_is_digested_and_names_of_models_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shipped: str
 ) -> None:

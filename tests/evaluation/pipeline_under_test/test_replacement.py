@@ -12,12 +12,13 @@ from prefrag.evaluation.simulated_reader import SimulatedReader
 from prefrag.indexing import embedding
 from prefrag.pipelines.loading import Pipeline, find, load, read_block
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, blocks, setup
+from tests.for_each import for_each
 
 PIPELINES = ("prefrag", "mspr", "react_mix", "prefrag_direct", "prefrag_three_sources", "vanilla_mix", "dr_rag_qdc")
 
 
 class TestCorpora:
-    @pytest.mark.parametrize("name", PIPELINES)
+    @for_each("name", *PIPELINES)
     def test_every_block_searches_them(self, corpus: Path, dev: Path, name: str):
         ready = setup(name, dev, corpus=corpus, llm="simulated")
 
@@ -33,7 +34,7 @@ class TestCorpora:
         archive = ready.block["components"]["archive"]["init_parameters"]
         assert blocks(archive, "TantivyDocumentStore")[0]["index"] == ready.second
 
-    @pytest.mark.parametrize("name", ["dr_rag_cfs_dense", "prefrag_hybrid"])
+    @for_each("name", "dr_rag_cfs_dense", "prefrag_hybrid")
     def test_another_model_embeds_them_and_the_queries(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str):
         embedded: list[tuple[str, str]] = []
         monkeypatch.setattr(embedding, "embed_index", lambda index, model: embedded.append((index, model)))

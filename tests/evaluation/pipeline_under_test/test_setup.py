@@ -10,6 +10,7 @@ from prefrag import evaluation
 from prefrag.evaluation.datasets import load_questions
 from prefrag.pipelines import load
 from tests.evaluation.pipeline_under_test.lighthouse import BOTH, BUILDER, LIGHTHOUSE, QUESTION, SERVER, jsonl, setup
+from tests.for_each import for_each
 
 
 def shown(prediction: dict[str, Any]) -> set[tuple[str, str]]:
@@ -17,7 +18,7 @@ def shown(prediction: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 class TestPrompts:
-    @pytest.mark.parametrize("prompts", ["paper", "product"])
+    @for_each("prompts", "paper", "product")
     def test_are_those_of_the_papers_unless_set_and_are_recorded(self, corpus: Path, dev: Path, prompts: str):
         chosen = {} if prompts == "paper" else {"prompts": prompts}
 
@@ -70,7 +71,7 @@ class TestCorpora:
         assert shown(ended.predictions[0]) == {("p1", "local"), ("p2", "web")}
         assert (ended.config["split"], ended.config["web"]) == (False, str(web))
 
-    @pytest.mark.parametrize("value", ["off", ""])
+    @for_each("value", "off", "")
     def test_no_query_leaves_this_machine_and_a_closed_web_does_not_matter(
         self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch, value: str
     ):
@@ -139,11 +140,9 @@ class TestCorpora:
             archive = ("elasticsearch", ready.second)
             assert (
                 set(searched)
-                == {
-                    "prefrag": {local, web},
-                    "prefrag_three_sources": {local, archive, web},
-                    "vanilla_local": {local},
-                }[name]
+                == {"prefrag": {local, web}, "prefrag_three_sources": {local, archive, web}, "vanilla_local": {local}}[
+                    name
+                ]
             )
 
 
@@ -225,8 +224,7 @@ class TestPipelines:
     def test_with_vectors_have_the_corpus_embedded(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
         embedded: list[tuple[str, str]] = []
         monkeypatch.setattr(
-            "prefrag.indexing.embedding.embed_index",
-            lambda index, model: embedded.append((index, model)),
+            "prefrag.indexing.embedding.embed_index", lambda index, model: embedded.append((index, model))
         )
 
         ready = setup("prefrag_hybrid", corpus=corpus)

@@ -85,10 +85,7 @@ def test_a_method_without_a_judge_is_compared_under_every_error_of_the_others(tm
     write_run(tmp_path / "erring", predictions(20), judged=True, llm={**SIMULATED, "judge_error": 0.2})
     write_run(tmp_path / "served", predictions(20), pipeline="vanilla_mix", judged=False, llm=SERVER)
 
-    assert list_pairs(list_against(tmp_path)) == {
-        ("exact", "vanilla"): ("method",),
-        ("erring", "vanilla"): ("method",),
-    }
+    assert list_pairs(list_against(tmp_path)) == {("exact", "vanilla"): ("method",), ("erring", "vanilla"): ("method",)}
 
 
 def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Path) -> None:

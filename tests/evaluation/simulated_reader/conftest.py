@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.evaluation.simulated_reader import SimulatedReader
-from tests.evaluation.simulated_reader.trees_and_towns import (
-    PASSAGES,
-    QUESTIONS,
-)
+from tests.evaluation.simulated_reader.trees_and_towns import PASSAGES, QUESTIONS
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     read_step,
     state,
 )
+from tests.for_each import for_each
 
 RULES: tuple[YesNo, ...] = ("one", "half", "all")
 
@@ -44,7 +45,7 @@ class TestWhatItAnswers:
         assert bool(step.thought) is not must_answer, "a forced answer continues the end of the prompt, in every format"
         assert step.label is (None if form == "tags" else Label.CORRECT)
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @for_each("form", *FORMATS)
     def test_wrongly_when_one_is_missing_and_labels_it_so(self, reader, form: str):
         at = state(HOPS, ["p1", "p2"])
         step = read_step(reader(), at, form, must_answer=True)
@@ -115,7 +116,7 @@ class TestWhatItAnswers:
         forced = [read_step(reader(seed=s, **settings), state(BARE), must_answer=True).answer for s in range(seeds)]
         assert [answer == "trees" for answer in forced] == remembered
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @for_each("form", *FORMATS)
     def test_an_irrelevant_passage_counts_wherever_it_stands_in_every_format(self, reader, form: str):
         for shown in ((["p5", "p1"], ["p2"]), (["p1", "p5"], ["p2"]), (["p1"], ["p5", "p2"]), (["p1"], ["p2", "p5"])):
             assert read_step(reader(distraction=1.0), state(FACTS, *shown), form, must_answer=True).answer != "Corvo"

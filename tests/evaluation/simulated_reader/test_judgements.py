@@ -25,6 +25,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     read_step,
     state,
 )
+from tests.for_each import for_each
 from tests.marks import put_codes
 
 
@@ -34,15 +35,13 @@ def criticise(reader: Any, question: str, *shown: str) -> list[dict[str, Any]]:
 
 
 class TestAsJudgeAndReviewer:
-    @pytest.mark.parametrize(
-        ("known", "new", "status"),
-        [
-            (["p5"], ["p1", "p6"], True),
-            (["p1"], ["p2"], True),
-            (["p1"], ["p1", "p5"], False),
-            (["p1"], ["p4"], False),
-            ([], ["p5", "p6"], False),
-        ],
+    @for_each(
+        "known, new, status",
+        (["p5"], ["p1", "p6"], True),
+        (["p1"], ["p2"], True),
+        (["p1"], ["p1", "p5"], False),
+        (["p1"], ["p4"], False),
+        ([], ["p5", "p6"], False),
     )
     def test_a_verdict_is_true_exactly_when_a_gold_passage_is_new(self, reader, known, new, status: bool):
         judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader()), judge_first_step=True)
@@ -61,7 +60,7 @@ class TestAsJudgeAndReviewer:
 
         assert wrong / seeds == pytest.approx(0.3, abs=off)
 
-    @pytest.mark.parametrize(("answer", "label"), [("Dora Stern", Label.CORRECT), ("qqq", Label.INCORRECT)])
+    @for_each("answer, label", ("Dora Stern", Label.CORRECT), ("qqq", Label.INCORRECT))
     def test_an_answer_is_labelled_by_whether_it_is_right(self, reader, answer: str, label: Label):
         at = state(HOPS, ["p1"]).with_step(Step(Action.ANSWER, f"Final Answer: {answer}", answer=answer))
         reflected = next(iter(SelfReflector("call", reader()).run(state=at).values()))
@@ -96,14 +95,12 @@ class TestAsJudgeAndReviewer:
         assert "Aurora" not in summary.content
         assert read_step(reader(distraction=1.0), refined).answer == "trees"
 
-    @pytest.mark.parametrize(
-        ("question", "shown", "support", "answer"),
-        [
-            (YES, "p5", "fully", "yes"),
-            (BARE, "p5", "partially", None),
-            (BARE, "p1", "none", None),
-            (YES, "p4", "none", "no"),
-        ],
+    @for_each(
+        "question, shown, support, answer",
+        (YES, "p5", "fully", "yes"),
+        (BARE, "p5", "partially", None),
+        (BARE, "p1", "none", None),
+        (YES, "p4", "none", "no"),
     )
     def test_a_passage_supports_an_answer_as_far_as_it_is_gold_and_enough(
         self, reader, question: str, shown: str, support: str, answer: str | None

@@ -24,6 +24,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     read_step,
     state,
 )
+from tests.for_each import for_each
 
 
 class TestWhatItAsks:
@@ -65,7 +66,7 @@ class TestWhatItAsks:
         assert read_step(reader(), state(HOPS, [], [])).action is Action.SEARCH
         assert read_step(reader(), state(HOPS, [], [], [])).action is Action.ANSWER
 
-    @pytest.mark.parametrize("form", ["text", "json", "tools", "tags"])
+    @for_each("form", "text", "json", "tools", "tags")
     def test_each_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
         first = reader(source_choice="first")
         item = next_queries(first, state(HOPS, max_steps=9), 3, reply_format=form, tools=TWO_TOOLS)

@@ -11,14 +11,8 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.evaluation.simulated_reader import SimulatedReader
 from prefrag.evaluation.simulated_reader.gold import load_gold
-from tests.evaluation.simulated_reader.trees_and_towns import (
-    BARE,
-    HOPS,
-    PASSAGES,
-    asks,
-    read_step,
-    state,
-)
+from tests.evaluation.simulated_reader.trees_and_towns import BARE, HOPS, PASSAGES, asks, read_step, state
+from tests.for_each import for_each
 
 
 class TestAsComponent:
@@ -38,21 +32,19 @@ class TestAsComponent:
         assert (meta["model"], meta["simulated"]) == ("simulated", True)
         assert meta["usage"]["prompt_tokens"] > 0 < meta["usage"]["completion_tokens"]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "settings",
-        [
-            {"judge_error": 1.1},
-            {"reflection_error": -0.1},
-            {"distraction": 2},
-            {"answer_error": 1.5},
-            {"memory": -1},
-            {"source_choice": "second"},
-            {"yes_no": "two"},
-            {"queries": "none"},
-            {"web_sentences": -1},
-            {"latency": -1},
-            {"context_window": 0},
-        ],
+        {"judge_error": 1.1},
+        {"reflection_error": -0.1},
+        {"distraction": 2},
+        {"answer_error": 1.5},
+        {"memory": -1},
+        {"source_choice": "second"},
+        {"yes_no": "two"},
+        {"queries": "none"},
+        {"web_sentences": -1},
+        {"latency": -1},
+        {"context_window": 0},
     )
     def test_a_setting_out_of_range_is_refused(self, reader, settings: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(settings))):

@@ -33,10 +33,7 @@ LOCAL = [
     ("p4", "Aurora", "An aurora is a light in the sky, seen from no town in Corvo and built by nobody."),
     ("p5", "Elm", "Elms are trees."),
 ]
-WEB = [
-    ("p2", "Borealis", "Borealis, a yard, stands in Corvo."),
-    ("p6", "Mayor", "A mayor is head of a town."),
-]
+WEB = [("p2", "Borealis", "Borealis, a yard, stands in Corvo."), ("p6", "Mayor", "A mayor is head of a town.")]
 QUESTIONS = [*TOWNS[:2], {"id": "yes", "question": "Are elms trees?", "answers": ["yes"], "supporting_ids": ["p5"]}]
 
 Build = Callable[..., Any]
@@ -76,10 +73,7 @@ def make_build(folder: Path) -> Build:
     index(folder / "local", LOCAL)
     index(folder / "web", WEB)
     corpus = [{"id": key, "title": title, "text": text} for key, title, text in LOCAL + WEB]
-    files = {
-        "questions": written(folder / "dev.jsonl", QUESTIONS),
-        "corpus": written(folder / "corpus.jsonl", corpus),
-    }
+    files = {"questions": written(folder / "dev.jsonl", QUESTIONS), "corpus": written(folder / "corpus.jsonl", corpus)}
 
     def made(name: str, replace: dict[str, Any] | None = None, **settings: Any) -> Any:
         return simulated(name, folder, {**files, **settings}, replace)

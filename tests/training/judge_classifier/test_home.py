@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.training.judge_classifier.home import home_steps, read_articles
+from tests.for_each import for_each
 from tests.training.towns import write_lines
 
 ARTICLES, PASSAGES = 6, 10
@@ -52,7 +53,7 @@ class TestArticles:
         with pytest.raises(ValueError, match="has 3 articles with questions on 10 passages and more: .* at least 4"):
             read_articles(written(tmp_path, records(articles=3)))
 
-    @pytest.mark.parametrize("line", [{"question": "Who?", "title": "House"}, ["Who?"], "Who?"])
+    @for_each("line", {"question": "Who?", "title": "House"}, ["Who?"], "Who?")
     def test_a_line_without_what_is_needed_is_named(self, tmp_path: Path, line: Any):
         with pytest.raises(ValueError, match=r"home\.jsonl, line 61: give `question`, `title` and `text`"):
             read_articles(written(tmp_path, [*records(), line]))

@@ -21,6 +21,7 @@ from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
 from prefrag.training.judge_dpo.commands import make_gold_model
 from tests.components.generators.fake_model_server import FakeModelServer, completion
+from tests.for_each import for_each
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
 
 PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
@@ -117,8 +118,7 @@ def test_a_pair_says_where_it_is_from(collected: Collection):
     pair = read_lines(collected.folder / "out" / PAIRS)[0]
     assert pair["question_id"].startswith("q-")
     assert pair["step"] >= 2
-    assert pair["top_k"] == 2
-    assert pair["seed"] == PLAN.seed
+    assert (pair["top_k"], pair["seed"]) == (2, PLAN.seed)
     assert pair["models"] == {"small": "small", "gold": "gold passages"}
     assert len(pair["replies"]) == 9
     points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
@@ -200,8 +200,7 @@ def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
 
     report = collect([dataset], tmp_path / "out", PLAN, small=Model())
 
-    assert report["questions"] == 3
-    assert report["questions_repeated"] == 1
+    assert (report["questions"], report["questions_repeated"]) == (3, 1)
 
 
 def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):
@@ -302,16 +301,14 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
     assert json.loads((tmp_path / "out" / REPORT).read_text())["questions"] == 8
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--labels", "nobody"], "set it to model or gold"),
-        (["--labels", "model"], "give --gold-llm and --gold-model"),
-        (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
-        (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
-        (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
-        (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
-    ],
+@for_each(
+    "options, message",
+    (["--labels", "nobody"], "set it to model or gold"),
+    (["--labels", "model"], "give --gold-llm and --gold-model"),
+    (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
+    (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
+    (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
+    (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
 )
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):
     dataset = write_dataset(tmp_path / "data", 1)

@@ -139,7 +139,7 @@ class TestReading:
         assert read_reading(file, seed=7, most=10) == read_reading(file, seed=7, most=10)
         assert read_reading(file, seed=7, most=10) != read_reading(file, seed=8, most=10)
 
-    @pytest.mark.parametrize("line", [{"text": "..."}, ["Who?"]])
+    @for_each("line", {"text": "..."}, ["Who?"])
     def test_a_line_without_a_question_is_named(self, tmp_path: Path, line: Any):
         with pytest.raises(ValueError, match=r"reading\.jsonl, line 2: give a JSON object with a `question`"):
             read_reading(write_lines(tmp_path / "reading.jsonl", [{"question": "Who?"}, line]), seed=7)

@@ -4,6 +4,7 @@ import pytest
 
 from prefrag.components.document_stores.tantivy.analysis import LANGUAGES, text_analyzer
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from tests.for_each import for_each
 
 
 class TestLanguages:
@@ -11,7 +12,7 @@ class TestLanguages:
         with pytest.raises(ValueError, match=r"klingon.*english.*turkish"):
             TantivyDocumentStore(language="klingon")
 
-    @pytest.mark.parametrize("language", LANGUAGES)
+    @for_each("language", *LANGUAGES)
     def test_every_listed_one_works(self, tmp_path, language):
         assert TantivyDocumentStore(path=str(tmp_path / "index"), language=language).analyze("Radio")
 

@@ -14,6 +14,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from tests.components.document_stores.tantivy.passages import damage, passage
+from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
 from tests.indexes import index_of
 
@@ -52,7 +53,7 @@ class TestDamagedIndex:
             CALLS[call](TantivyDocumentStore(path=str(herons)))
             raise _Unharmed
 
-    @pytest.mark.parametrize("kind", ["fast", "idx", "store", "term"])
+    @for_each("kind", "fast", "idx", "store", "term")
     def test_is_found_by_a_check_and_takes_nothing_new(self, herons: Path, kind: str):
         damage(herons, kind)
 
@@ -62,7 +63,7 @@ class TestDamagedIndex:
             with pytest.raises(DocumentStoreError, match=f"The index {herons} (is damaged|cannot be written)"):
                 TantivyDocumentStore(path=str(herons)).write_documents([passage("new", "A stork.")])
 
-    @pytest.mark.parametrize("kind", ["fast", "store"])
+    @for_each("kind", "fast", "store")
     def test_is_the_failure_of_a_source_and_not_of_the_process(self, herons: Path, kind: str):
         damage(herons, kind)
         source = RetrievalSource("local", TantivyBM25Retriever(TantivyDocumentStore(path=str(herons))))
@@ -122,7 +123,7 @@ class TestFullDisk:
         assert store.count_documents() == len(HERONS)
         assert store.write_documents([passage("later", "A stork.")]) == 1
 
-    @pytest.mark.parametrize(("folder", "message"), [("herons", "cannot be written"), ("new", "Cannot make an index")])
+    @for_each("folder, message", ("herons", "cannot be written"), ("new", "Cannot make an index"))
     def test_a_disk_that_refuses_for_another_reason_is_not_called_full_and_no_index_can_begin_there(
         self, herons: Path, folder: str, message: str
     ):

@@ -8,48 +8,47 @@ from hypothesis import strategies as st
 from prefrag.components.document_stores.filter_fields import named_fields
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from tests.components.document_stores.tantivy.passages import ids, passage
+from tests.for_each import for_each
 
 
 class TestFilters:
-    @pytest.mark.parametrize(
-        ("filters", "expected"),
-        [
-            ({"field": "meta.country", "operator": "==", "value": "at"}, {"vienna", "linz"}),
-            ({"field": "country", "operator": "==", "value": "at"}, {"vienna", "linz"}),
-            ({"field": "meta.country", "operator": "!=", "value": "at"}, {"passau", "bern"}),
-            ({"field": "meta.country", "operator": "in", "value": ["de", "ch"]}, {"passau", "bern"}),
-            ({"field": "meta.country", "operator": "not in", "value": ["de", "ch"]}, {"vienna", "linz"}),
-            ({"field": "meta.country", "operator": "in", "value": []}, set()),
-            ({"field": "meta.year", "operator": "==", "value": 799.0}, {"linz"}),
-            ({"field": "meta.year", "operator": ">", "value": 1000}, {"vienna", "bern"}),
-            ({"field": "meta.year", "operator": "==", "value": None}, {"passau"}),
-            ({"field": "id", "operator": "in", "value": ["bern", "linz"]}, {"bern", "linz"}),
-            ({"field": "content", "operator": "==", "value": "Bears live beside the Aare."}, {"bern"}),
-            (
-                {
-                    "operator": "AND",
-                    "conditions": [
-                        {"field": "meta.country", "operator": "==", "value": "at"},
-                        {"field": "meta.year", "operator": "<", "value": 1000},
-                    ],
-                },
-                {"linz"},
-            ),
-            (
-                {
-                    "operator": "OR",
-                    "conditions": [
-                        {"field": "meta.country", "operator": "==", "value": "ch"},
-                        {"field": "meta.year", "operator": "<", "value": 1000},
-                    ],
-                },
-                {"linz", "bern"},
-            ),
-            (
-                {"operator": "NOT", "conditions": [{"field": "meta.country", "operator": "==", "value": "at"}]},
-                {"passau", "bern"},
-            ),
-        ],
+    @for_each(
+        "filters, expected",
+        ({"field": "meta.country", "operator": "==", "value": "at"}, {"vienna", "linz"}),
+        ({"field": "country", "operator": "==", "value": "at"}, {"vienna", "linz"}),
+        ({"field": "meta.country", "operator": "!=", "value": "at"}, {"passau", "bern"}),
+        ({"field": "meta.country", "operator": "in", "value": ["de", "ch"]}, {"passau", "bern"}),
+        ({"field": "meta.country", "operator": "not in", "value": ["de", "ch"]}, {"vienna", "linz"}),
+        ({"field": "meta.country", "operator": "in", "value": []}, set()),
+        ({"field": "meta.year", "operator": "==", "value": 799.0}, {"linz"}),
+        ({"field": "meta.year", "operator": ">", "value": 1000}, {"vienna", "bern"}),
+        ({"field": "meta.year", "operator": "==", "value": None}, {"passau"}),
+        ({"field": "id", "operator": "in", "value": ["bern", "linz"]}, {"bern", "linz"}),
+        ({"field": "content", "operator": "==", "value": "Bears live beside the Aare."}, {"bern"}),
+        (
+            {
+                "operator": "AND",
+                "conditions": [
+                    {"field": "meta.country", "operator": "==", "value": "at"},
+                    {"field": "meta.year", "operator": "<", "value": 1000},
+                ],
+            },
+            {"linz"},
+        ),
+        (
+            {
+                "operator": "OR",
+                "conditions": [
+                    {"field": "meta.country", "operator": "==", "value": "ch"},
+                    {"field": "meta.year", "operator": "<", "value": 1000},
+                ],
+            },
+            {"linz", "bern"},
+        ),
+        (
+            {"operator": "NOT", "conditions": [{"field": "meta.country", "operator": "==", "value": "at"}]},
+            {"passau", "bern"},
+        ),
     )
     def test_select_documents(self, towns, filters, expected):
         assert set(ids(towns.filter_documents(filters))) == expected
@@ -118,19 +117,17 @@ class TestFilters:
             with pytest.raises(FilterError, match="No document has the field"):
                 store.search("heron", filters=condition)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "filters",
-        [
-            {"field": "meta.a", "value": 1},
-            {"field": "meta.a", "operator": "=", "value": 1},
-            {"field": "meta.a", "operator": "in", "value": 1},
-            {"field": 3, "operator": "==", "value": 1},
-            {"operator": "XOR", "conditions": []},
-            {"operator": "AND", "conditions": {}},
-            {"operator": "AND", "conditions": [{"meta.a": 1}]},
-            {"a": 1},
-            ["a"],
-        ],
+        {"field": "meta.a", "value": 1},
+        {"field": "meta.a", "operator": "=", "value": 1},
+        {"field": "meta.a", "operator": "in", "value": 1},
+        {"field": 3, "operator": "==", "value": 1},
+        {"operator": "XOR", "conditions": []},
+        {"operator": "AND", "conditions": {}},
+        {"operator": "AND", "conditions": [{"meta.a": 1}]},
+        {"a": 1},
+        ["a"],
     )
     def test_mistakes_are_named_even_where_nothing_would_match(self, store, filters):
         with pytest.raises(FilterError):
@@ -138,7 +135,7 @@ class TestFilters:
         with pytest.raises(FilterError):
             store.filter_documents(filters)
 
-    @pytest.mark.parametrize(("field", "value"), [("meta.country", 1000), ("meta.year", {"a": 1})])
+    @for_each("field, value", ("meta.country", 1000), ("meta.year", {"a": 1}))
     def test_values_that_cannot_be_compared_are_named(self, towns, field, value):
         with pytest.raises(FilterError):
             towns.search("danube", filters={"field": field, "operator": ">", "value": value})
@@ -163,7 +160,7 @@ class TestAFieldThatNoDocumentHas:
         with pytest.raises(FilterError, match="No document has the field"):
             store.documents_by_title({"graz": "Graz"}, filters=filters)
 
-    @pytest.mark.parametrize("field", ["meta.file_path", "place", "meta.place.town", "meta.tags", "meta.long", "id"])
+    @for_each("field", "meta.file_path", "place", "meta.place.town", "meta.tags", "meta.long", "id")
     def test_differs_from_one_that_a_document_has_in_whatever_form(self, store, field):
         assert store.search("heron", filters={"field": field, "operator": "==", "value": "another"}) == []
 

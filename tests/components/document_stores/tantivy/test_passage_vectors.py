@@ -14,6 +14,7 @@ from haystack.errors import FilterError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
+from tests.for_each import for_each
 from tests.indexes import index_of
 from tests.python_process import run_python
 
@@ -72,9 +73,7 @@ def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, ve
     assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
 
 
-def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(
-    vectors: PassageVectors,
-):
+def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(vectors: PassageVectors):
     north = {"field": "meta.title", "operator": "==", "value": "north"}
 
     assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
@@ -166,7 +165,7 @@ def test_an_index_that_was_not_embedded_states_how_to(store: TantivyDocumentStor
         VectorRetriever(store, MODEL).warm_up()
 
 
-@pytest.mark.parametrize(("model", "top_k", "message"), [(" ", 5, "model is empty"), (MODEL, 0, "top_k")])
+@for_each("model, top_k, message", (" ", 5, "model is empty"), (MODEL, 0, "top_k"))
 def test_settings_that_make_no_sense_and_another_kind_of_store_are_refused(
     store: TantivyDocumentStore, model: str, top_k: int, message: str
 ):

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.components.document_stores.tantivy.passages import ids, passage
+from tests.for_each import for_each
 
 
 class TestDocuments:
@@ -41,12 +42,11 @@ class TestDocuments:
         [back] = store.documents_by_id([key])
         assert (back.id, back.content, back.meta) == (key, content, meta)
 
-    @pytest.mark.parametrize("value", [{1, 2}, (1, 2), {1: "a"}, float("nan"), b"x", {"__date__": "2024-02-29"}])
+    @for_each("value", {1, 2}, (1, 2), {1: "a"}, float("nan"), b"x", {"__date__": "2024-02-29"})
     def test_metadata_that_would_change_is_refused_and_nothing_written(self, towns, value):
         with pytest.raises(ValueError, match=r"document 'odd'.*unchanged"):
             towns.write_documents([passage("fine", "heron"), passage("odd", "heron", bad=value)])
-        assert towns.search("heron") == []
-        assert towns.count_documents() == 4
+        assert (towns.search("heron"), towns.count_documents()) == ([], 4)
 
     def test_long_and_odd_ids_are_found_in_the_order_in_which_they_are_asked_for(self, store):
         keys = ["a" * 100_000, "a" * 99_999, "\ud800", "?", "a b\x00"]
