@@ -54,7 +54,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         # Quoted in one paragraph each, so that no sentence of a stranger can begin a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
-        parts = ["No answer was found."]
+        parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
     parts.append(write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
@@ -127,10 +127,11 @@ def read_marks(inner: str) -> list[str]:
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write what there is to know about an answer."""
     says = []
-    if result.get("probability") is not None:
-        if given_parts(result):
-            says.append("a reader found this without a language model")
-    elif guess := result.get("guess"):
+    if (read := result.get("question")) and read != result.get("asked", read):
+        says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
+    if given_parts(result):
+        says.append("a reader found this without a language model")
+    elif (guess := result.get("guess")) and result.get("probability") is None:
         says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")

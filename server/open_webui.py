@@ -171,6 +171,8 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:
+    if result.get("asked_back"):
+        return "Asked back"
     if word := GIVEN.get(result.get("certainty") or ""):
         return f"{word}, read without a language model"
     if result.get("not_found"):

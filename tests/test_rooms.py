@@ -27,14 +27,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
-    "cli": 2_191,
-    "components": 18_121,
+    "cli": 2_194,
+    "components": 18_333,
     "evaluation": 8_624,
     "indexing": 3_610,
-    "pipelines": 1_376,
-    "server": 4_387,
-    "training": 5_270,
-    "tests": 49_902,
+    "pipelines": 1_383,
+    "server": 4_390,
+    "training": 5_263,
+    "tests": 49_985,
 }
 
 
