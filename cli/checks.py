@@ -310,7 +310,7 @@ async def _check_source(source: RetrievalSource, online: bool) -> Finding:
     if web_setting() == "off":
         return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
     if not source.leaves:
-        return Finding(source.name, "ok", "An index on this machine stands in for the web")
+        return Finding(source.name, "ok", "An index here stands in for the web and gets names out of passages, too")
     if not source.gate.is_open:
         return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)

@@ -57,6 +57,7 @@ Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
+WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
 # These may be in a file, which the variable with _FILE at its end names; no message repeats them.
 Secret = Annotated[str, "a secret"]
@@ -161,6 +162,12 @@ class _Web(BaseSettings):
         "before it leaves (where nobody can be asked it is held back)",
         "the answer that is kept with the index, else closed",
         wrong="off",
+    )
+    web_queries: WebQueries = _setting(
+        "question",
+        "what a web that leaves this machine gets while no language model writes the queries: `question`, what was "
+        "typed, with the question before it where it is a follow-up; `names`, names out of the passages with it",
+        wrong="question",
     )
     web_index: Text = _setting("", "an index that stands in for the web", "none")
 

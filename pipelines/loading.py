@@ -212,6 +212,7 @@ def guard_web(pipeline: Any) -> None:
         external = {source.name for source in sources}.union(start.external_sources)
         start.external_sources = [name for name in start.sources if name in external]
         start.find_closed = partial(_find_closed, sources)
+        start.find_leaving = lambda: {source.name for source in sources if source.leaves}
 
 
 def _is_external_source(part: Any) -> bool:

@@ -87,6 +87,7 @@ _SHOWN_CHARACTERS = 200
 _JUDGED_BY = {
     "model": "by the model",
     "classifier": "by the classifier",
+    "words": "by the words of the question",
     "first_step": "the first retrieval is not judged",
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
@@ -137,7 +138,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             return "not rewritten"
         case "question_class":
             values["chosen"] = _CLASSES.get(str(data.get("chosen")), data.get("chosen"))
-        case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier"):
+        case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier", "words"):
             values["analysis"] = ""
         case "evaluated":
             values["scores"] = _join(_write_score(one) for one in data.get("scores") or ())

@@ -9,6 +9,9 @@ import pytest
 from tests.for_each import for_each
 from tests.python_process import run_python
 
+# Each of these tests starts a process.
+pytestmark = pytest.mark.slow
+
 # One process for all: each stage imports more than those before it.
 STAGES = """
 import json, sys
@@ -63,7 +66,6 @@ def test_telemetry_is_off_unless_somebody_switches_it_on(stages: dict[str, Any])
     assert stages["telemetry"] == "None"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "is_on"), [(None, False), ("True", True)], ids=["by default", "switched on"])
 def test_telemetry_is_off_also_where_haystack_was_imported_before(chosen: str | None, is_on: bool, tmp_path: Path):
     set_it = f"os.environ['HAYSTACK_TELEMETRY_ENABLED'] = {chosen!r}" if chosen else ""

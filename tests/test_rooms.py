@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterable
 from functools import cache
@@ -15,49 +16,25 @@ CHECKOUT = Path(__file__).parent.parent
 # From the roof to the floor.
 PACKAGES = ("cli", "server", "training", "evaluation", "indexing", "pipelines", "components")
 ROOMS = (
-    "dr_rag",
-    "sources",
-    "web",
-    "rankers",
-    "mspr",
-    "crag",
-    "self_rag",
-    "flare",
-    "adaptive_rag",
-    "loop",
-    "reasoner",
-    "judge",
-    "retrievers",
-    "generators",
-    "reader",
-    "pair_classifier",
-    "document_stores",
-    "prompts",
-    "state",
-    "text",
-    "both_ways",
-    "parts",
-    "recording",
-    "block",
-    "trees",
-    "tracing",
-    "audit_log",
-    "file_lock",
-    "settings",
-    "errors",
+    *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
+    *("judge", "retrievers", "generators", "reader", "pair_classifier", "document_stores", "prompts", "state", "text"),
+    *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "settings", "errors"),
 )
+# Only a file in whose text one may stand is parsed: all of them take a second.
+OWN = (*PACKAGES, "yaml_pipelines", "demo")
+OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|import .*,)", re.MULTILINE)
 
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_188,
-    "components": 18_060,
+    "components": 18_129,
     "evaluation": 8_624,
     "indexing": 3_742,
-    "pipelines": 1_346,
+    "pipelines": 1_348,
     "server": 4_380,
     "training": 5_270,
-    "tests": 50_484,
+    "tests": 49_896,
 }
 
 
@@ -105,8 +82,8 @@ def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tup
 
 
 def without_prefix(code: str) -> list[tuple[int, str]]:
-    own = {*PACKAGES, "yaml_pipelines", "demo"}
-    return [(line, name) for line, name in imports(code) if name.startswith(".") or name.split(".")[0] in own]
+    found = imports(code) if OWN_IMPORT.search(code) else []
+    return [(line, name) for line, name in found if name.startswith(".") or name.split(".")[0] in OWN]
 
 
 def listed(file: Path, found: Iterable[tuple[int, str]]) -> list[str]:

@@ -142,7 +142,8 @@ class CorrectiveEvaluator:
         if not leaves:
             return {"kept": state}
         query, state = await self._write_query(state)
-        state = state.with_step(Step(Action.SEARCH, query=query)).with_event("search", source=other, query=query)
+        state = state.with_step(Step(Action.SEARCH, query=query))
+        state = state.with_event("search", source=other, query=state.query_for(other))
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:

@@ -97,9 +97,11 @@ class SourceSwitchJudge:
     def _verdict_at_once(self, state: State) -> Verdict | None:
         """Decide where there are no passages to compare."""
         search = state.step.searches[-1]
-        if self._alternative(state) is None:
+        alternative = self._alternative(state)
+        if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        if not search.documents:
+        # A source that gets the question alone is asked because of all that was found, not of a later query's names.
+        if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
             return Verdict(True, "first_step", "Nothing has been observed to compare with.")
@@ -109,7 +111,8 @@ class SourceSwitchJudge:
         """Choose the source to switch to."""
         searched = {search.source for search in state.step.searches}
         named = state.step.named_source
-        others = [source for source in self.sources if source in state.settings.sources and source not in searched]
+        allowed = [source for source in state.settings.sources if not state.is_done(source)]
+        others = [source for source in self.sources if source in allowed and source not in searched]
         return named if named in others else next(iter(others), None)
 
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
@@ -124,4 +127,5 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if verdict.status or alternative is None or self.switch_at == "next_step":
             return {"kept": state}
-        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=state.query)}
+        query = state.query_for(alternative)
+        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=query)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,11 +14,20 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
-from prefrag.components.text.term_statistics import TermStatistics
+from prefrag.components.text.term_statistics import (
+    TermStatistics,
+    analyze_texts,
+    passage_text,
+    term_weights,
+    words,
+)
 from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0
 _ROUNDING = 1e-6
+# With the cost of leaving as shipped, 2, a passage has to hold 55% of the question.
+_HELD_AT_NO_COST = 1.65
+_NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
@@ -59,7 +69,8 @@ class TreeJudge(Block):
     """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
 
     It replaces models that are too small to judge, or too slow. Where the passages are unlike all that the trees have
-    learnt from, they are kept.
+    learnt from, they are kept. Where the other source gets the question as it was typed, the trees do not judge:
+    it is asked only if no passage of this run holds 55% of the question's words, rare ones counting more.
 
     ```python
     from haystack import Document
@@ -106,6 +117,8 @@ class TreeJudge(Block):
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
+        if any(map(state.takes_question, state.settings.sources)):
+            return self._judge_by_words(state), state
         probability, unknown = self.estimate(state)
         least = least_probability(self.cost_of_leaving)
         if unknown and self.cost_of_leaving:
@@ -118,6 +131,20 @@ class TreeJudge(Block):
 
     # In a thread, because the statistics may come from a server.
     judge_async = in_thread(judge)
+
+    def _judge_by_words(self, state: State) -> Verdict:
+        """Keep what was found where one passage of the run holds enough of the question's words."""
+        passages = (*state.observed, *state.step.searches[-1].documents)
+        asked = {*words(state.question), *_NUMBER.findall(state.question)}
+        texts = [" ".join(sorted(asked)), *map(passage_text, passages)]
+        wanted, *held = map(set, analyze_texts(texts, self.term_statistics))
+        weights = term_weights(wanted, self.term_statistics)
+        # Sorted, because a sum of floats depends on its order.
+        whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
+        share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
+        least = _HELD_AT_NO_COST * least_probability(self.cost_of_leaving)
+        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept from {least:.0%})."
+        return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.

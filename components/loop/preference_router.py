@@ -72,7 +72,8 @@ class PreferenceRouter:
         step, settings = state.step, state.settings
         if self.ask_all:
             for source in settings.sources:
-                state = state.with_event("search", source=source, query=step.query)
+                if not state.is_done(source):
+                    state = state.with_event("search", source=source, query=state.query_for(source))
             return {"search_all": state}
         source = settings.preferred
         if self.follow_model and step.named_source is not None:
@@ -80,7 +81,7 @@ class PreferenceRouter:
         if source not in settings.sources:
             note = f"{step.tool} may not be used for this question. Use another tool or answer."
             return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
-        return {f"search_{source}": state.with_event("search", source=source, query=step.query)}
+        return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
 
     def _correct(self, state: State) -> State:
         step = state.step

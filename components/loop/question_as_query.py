@@ -34,7 +34,7 @@ class QuestionAsQuery:
         state = state.with_step(Step(Action.SEARCH, query=state.question))
         for source in state.settings.sources:
             if self.sources is None or source in self.sources:
-                state = state.with_event("search", source=source, query=state.question)
+                state = state.with_event("search", source=source, query=state.query_for(source))
         return {"state": state}
 
     run_async = at_once(run)

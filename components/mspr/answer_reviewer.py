@@ -137,7 +137,7 @@ class AnswerReviewer:
         allowed = self.supplement_source in state.settings.sources
         source = self.supplement_source if allowed else state.settings.preferred
         state = replace(state, supplements=state.supplements + 1)
-        return {f"search_{source}": state.with_event("search", source=source, query=state.query)}
+        return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
 
 
 def _read(text: str) -> tuple[bool, str] | None:

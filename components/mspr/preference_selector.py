@@ -66,7 +66,8 @@ class PreferenceSelector:
         if self.enabled and last is None:
             return settings.preferred, "first_search"
         if self.enabled and last is not None and last.verdict is not None and not last.verdict.status:
-            others = [name for name in self.sources if name in settings.sources and name != settings.preferred]
+            allowed = [name for name in settings.sources if name != settings.preferred and not state.is_done(name)]
+            others = [name for name in self.sources if name in allowed]
             if others:
                 return (named if named in others else others[0]), "verdict"
         if named is None or named not in settings.sources:

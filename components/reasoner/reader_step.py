@@ -66,7 +66,10 @@ def next_query(state: State) -> str | None:
 
     A query has the names in the two best documents of the last search, those in the sentences nearest to the question
     first, and the words of the question that neither document holds. Names that were searched for before are left out.
+    There is none where the preferred source takes the question alone and was asked it.
     """
+    if state.is_done(state.settings.preferred):
+        return None
     found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
     names = list(islice(_new_names(state, found), _NAMES))
     held = {word for document in found for word in words(passage_text(document))}

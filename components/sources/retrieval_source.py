@@ -177,8 +177,8 @@ class RetrievalSource(Block):
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
-        is_closed = is_closed or self.name not in settings.sources
-        request = SearchRequest(query.query, settings.top_k, settings.filters, is_closed, leaves, query)
+        is_closed = is_closed or self.name not in settings.sources or query.is_done(self.name)
+        request = SearchRequest(query.query_for(self.name), settings.top_k, settings.filters, is_closed, leaves, query)
         request.context = self._context(query)
         request.put_last = query.retrieved if self.observed_last else ()
         return request

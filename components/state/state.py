@@ -97,7 +97,7 @@ class Verdict(_Value):
     """The verdict of the judge on the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
+    :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
     :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
         unlike all that the trees have learnt from.
@@ -256,6 +256,7 @@ class RunSettings(_Value):
     :param sources: The sources that may be searched, in order.
     :param preferred: The source that is searched first.
     :param external: The sources that are external.
+    :param typed_only: Those of them that get the question as it was typed, while no model writes the queries.
     :param top_k: The number of documents a retrieval.
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
@@ -274,6 +275,7 @@ class RunSettings(_Value):
     max_supplements: int = 1
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
+    typed_only: tuple[str, ...] = ()
     prompts: Prompts = "product"
     answer_type: AnswerType = "short"
     instructions: str = ""
@@ -336,6 +338,25 @@ class State(_Value):
     def query(self) -> str:
         """The query of the next search: that of the step, or the question for a supplement."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
+
+    def takes_question(self, source: str) -> bool:
+        """Check whether a source gets the question as it was typed: no model has written anything in this run."""
+        return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
+
+    def is_done(self, source: str) -> bool:
+        """Check whether a source that gets the question alone has been asked it."""
+        return self.takes_question(source) and any(search.source == source for search in self.searches)
+
+    def query_for(self, source: str) -> str:
+        """Write the query of the next search of a source.
+
+        :param source: The source.
+        :returns: The query of the step; or the question as it was typed, with the one before it where it was rewritten.
+        """
+        if not self.takes_question(source):
+            return self.query
+        before = next((text for role, text in reversed(self.history) if role == "user"), "") if self.typed else ""
+        return f"{before} {self.typed or self.question}".strip()
 
     @property
     def replies(self) -> int:

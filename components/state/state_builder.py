@@ -11,6 +11,7 @@ from haystack import component
 
 from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import in_thread
+from prefrag.components.settings import settings as of_environment
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
     MAX_INSTRUCTIONS_CHARACTERS,
@@ -91,6 +92,8 @@ class StateBuilder:
             component.set_input_type(self, name, kind, None)
         # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
         self.find_closed: Callable[[], set[str]] | None = None
+        # Set there too: finds the external sources whose queries leave this machine; without it all count as such.
+        self.find_leaving: Callable[[], set[str]] | None = None
 
     @component.output_types(state=State)
     def run(self, question: str, **options: Any) -> dict[str, State]:
@@ -164,6 +167,8 @@ class StateBuilder:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
+        leaving = set(self.external_sources) if self.find_leaving is None else self.find_leaving()
+        as_typed = leaving if of_environment.web_queries == "question" else set()
         return RunSettings(
             sources=allowed,
             preferred=first,
@@ -172,6 +177,7 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=wanted.get("filters"),
             external=tuple(self.external_sources),
+            typed_only=tuple(name for name in self.external_sources if name in as_typed),
             prompts=self.prompts,
             answer_type=wanted.get("answer_type", self.answer_type),
         )

@@ -87,8 +87,7 @@ class TestAsk:
     def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
         result = ask("--quiet")
 
-        assert result.exit_code == 0
-        assert result.stdout == "Answer: 1974\nLabel: CORRECT\n"
+        assert (result.exit_code, result.stdout) == (0, "Answer: 1974\nLabel: CORRECT\n")
 
     def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
         script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())
@@ -194,36 +193,26 @@ class TestAskThatFails:
         assert ask(script=("nothing", "that", "can", "be", "")).exit_code == 1
 
     @for_each(
-        "arguments, message",
-        (("--source", "attic"), "attic"),
-        (("--top-k", 0), "top_k"),
-        (("--top-k", "many"), "--top-k"),
-        (("--max-steps", 99), "max_steps"),
-        (("--filters", "{"), "--filters"),
-        (("--filters", "[]"), "--filters"),
-        (("--corpus", "a.jsonl", "--index", "b"), "not both"),
-        (("--bogus",), "bogus"),
+        "arguments, message, code",
+        (("--source", "attic"), "attic", 2),
+        (("--top-k", 0), "top_k", 2),
+        (("--top-k", "many"), "--top-k", 2),
+        (("--max-steps", 99), "max_steps", 2),
+        (("--filters", "{"), "--filters", 2),
+        (("--filters", "[]"), "--filters", 2),
+        (("--corpus", "a.jsonl", "--index", "b"), "not both", 2),
+        (("--bogus",), "bogus", 2),
+        (("--pipeline", "unheard-of"), "unheard-of", 3),
+        (("--pipeline", "nowhere.yaml"), "nowhere.yaml", 3),
+        (("--corpus", "nowhere.jsonl"), "nowhere.jsonl", 3),
+        (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl", 3),
     )
-    def test_wrong_use_ends_with_2(self, ask: Ask, arguments: tuple[object, ...], message: str):
+    def test_wrong_use_ends_with_2_and_something_missing_with_3(
+        self, ask: Ask, arguments: tuple[object, ...], message: str, code: int
+    ):
         result = ask(*arguments)
 
-        assert result.exit_code == 2
-        assert message in result.stderr
-
-    def test_a_question_that_is_too_long_ends_with_2(self, ask: Ask):
-        assert ask(question="x" * 4001).exit_code == 2
-
-    @for_each(
-        "arguments, message",
-        (("--pipeline", "unheard-of"), "unheard-of"),
-        (("--pipeline", "nowhere.yaml"), "nowhere.yaml"),
-        (("--corpus", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl"),
-    )
-    def test_something_missing_ends_with_3(self, ask: Ask, arguments: tuple[object, ...], message: str):
-        result = ask(*arguments)
-
-        assert result.exit_code == 3
+        assert result.exit_code == code
         assert message in result.stderr
 
     @for_each("text", "components: [", "components: {}", "components: {start: {type: ${UNSET}}}")
@@ -246,10 +235,10 @@ class TestAskThatFails:
         assert result.exit_code == 3
         assert "prefrag index" in result.stderr
 
-    def test_without_a_question_the_index_must_be_the_demo(self):
+    def test_a_question_that_is_too_long_or_that_is_none_outside_the_demo_ends_with_2(self, ask: Ask):
         result = prefrag("ask", "--index", "mine")
 
-        assert result.exit_code == 2
+        assert ask(question="x" * 4001).exit_code == result.exit_code == 2
         assert "Give a question" in result.stderr
 
     def test_debug_lets_the_traceback_through(self, ask: Ask, monkeypatch: pytest.MonkeyPatch):

@@ -37,8 +37,7 @@ def prompts() -> list[str]:
 def test_each_line_is_a_question(chat: Callable[..., Any]):
     result = chat("Who built alpha?", "", "And beta?")
 
-    assert result.exit_code == 0
-    assert result.stdout.count("Answer: 1974\nLabel: CORRECT") == 2
+    assert (result.exit_code, result.stdout.count("Answer: 1974\nLabel: CORRECT")) == (0, 2)
     assert "Question: Who built alpha?\n" in result.stdout
     assert "Question: And beta?\n" in result.stdout
 

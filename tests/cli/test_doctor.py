@@ -51,13 +51,15 @@ def examined(*arguments: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
 
 
 class TestIndex:
-    def test_the_demo_is_there_and_says_what_it_is(self, demo: None):
+    def test_the_demo_is_there_and_says_what_it_is_and_without_a_model_the_reader_answers(self, demo: None):
         code, found = examined()
 
         assert code == 0
-        assert found["index"][0]["status"] == "note"
+        assert found["index"][0]["status"] == found["model"][0]["status"] == "note"
         assert "invented documents of the demo" in found["index"][0]["text"]
         assert found["index"][0]["advice"] == "For your own: prefrag index YOUR_FILES"
+        assert "a reader answers" in found["model"][0]["text"]
+        assert found["judge"][0]["text"] == "Trees judge, without a model"
 
     def test_one_of_ones_own_is_counted(self, corpus: Path):
         prefrag("index", corpus, "--no-web")
@@ -87,14 +89,6 @@ class TestIndex:
 
 
 class TestModel:
-    def test_without_one_the_reader_answers(self, demo: None):
-        code, found = examined()
-
-        assert code == 0
-        assert found["model"][0]["status"] == "note"
-        assert "a reader answers" in found["model"][0]["text"]
-        assert found["judge"][0]["text"] == "Trees judge, without a model"
-
     def test_those_of_this_machine_are_offered(self, demo: None, monkeypatch: pytest.MonkeyPatch):
         server = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ("qwen3",))
         monkeypatch.setattr("prefrag.cli.checks.find_local_servers", lambda: [server])
@@ -237,14 +231,12 @@ class TestServing:
 
         assert text in found["serve"][0]["text"]
 
-    def test_a_key_that_is_required_and_missing_is_named(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_REQUIRE_KEY", "on")
-
-        assert "PREFRAG_REQUIRE_KEY" in checks._check_keys().text
-
-    def test_keys_that_cannot_work_and_settings_that_only_the_server_reads_are_named(
+    def test_keys_that_miss_or_cannot_work_and_settings_that_only_the_server_reads_are_named(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
+        monkeypatch.setenv("PREFRAG_REQUIRE_KEY", "on")
+        assert "PREFRAG_REQUIRE_KEY" in checks._check_keys().text
+        monkeypatch.delenv("PREFRAG_REQUIRE_KEY")
         monkeypatch.setenv("PREFRAG_API_KEYS", ",")
         (tmp_path / ".env").write_text("PREFRAG_LLM_MODEL=qwen3\n", encoding="utf-8")
         monkeypatch.chdir(tmp_path)
@@ -280,21 +272,15 @@ class TestServing:
         assert str(tmp_path) in found["audit log"][0]["text"]
 
 
-class TestElasticsearch:
-    def test_one_that_is_down_is_a_problem_of_its_pipeline(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
+def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_problem(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
 
-        code, found = examined("--pipeline", "prefrag_elasticsearch")
+    code, found = examined("--pipeline", "prefrag_elasticsearch")
+    other, absent = examined("--pipeline", "nowhere")
 
-        assert code == 1
-        assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
-
-
-def test_a_pipeline_that_is_not_there_is_a_problem():
-    code, found = examined("--pipeline", "nowhere")
-
-    assert code != 0
-    assert found["pipeline"][0]["status"] == "problem"
+    assert (code, absent["pipeline"][0]["status"]) == (1, "problem")
+    assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
+    assert other != 0
 
 
 def test_for_people_each_part_is_a_line_with_its_status_in_words_and_scripts_learn_whether_it_works(demo: None):

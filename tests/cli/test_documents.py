@@ -77,8 +77,7 @@ class TestIndex:
 
         result = prefrag("index", corpus.parent)
 
-        assert result.exit_code == 4
-        assert result.stderr.count("make install EXTRAS=files") == 1
+        assert (result.exit_code, result.stderr.count("make install EXTRAS=files")) == (4, 1)
         assert "And so 8 more." in result.stderr
         assert "9 skipped" in result.stdout
 

@@ -93,13 +93,11 @@ class TestNoAnswer:
     def test_shows_the_guess_dim(self):
         assert "\x1b[2mA guess: 1974\x1b[0m" in coloured(**NOT_ANSWERED, guess="1974", evidence=self.EVIDENCE)
 
-    def test_has_no_guess_where_there_was_none(self):
+    def test_has_no_guess_where_there_was_none_and_found_nothing_where_there_is_no_sentence(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.0) == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
         ]
-
-    def test_found_nothing_where_there_is_no_sentence(self):
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]
 
 
@@ -202,21 +200,17 @@ def sent(host: str, role: str, calls: int, tokens: int = 0, remote: bool = True)
     return {"host": host, "remote": remote, "role": role, **numbers}
 
 
-def test_what_went_to_a_remote_model_stands_in_the_last_lines():
+def test_what_went_to_a_remote_model_stands_in_the_last_lines_and_nothing_of_local_ones():
+    local = sent("localhost", "llm", 5, 12_000, remote=False)
     models = [
         sent("api.example.org", "llm", 5, 12_000),
         sent("api.example.org", "judge", 1, 340),
         sent("embed.example.org", "embedder", 1),
-        sent("localhost", "ranker", 3, remote=False),
+        local,
     ]
 
     assert result_lines(**COUNTED, sent_to_models=models)[-2:] == [
         "Sent to a remote model: 6 calls, 12,340 tokens, with your passages, to api.example.org.",
         "Sent to a remote model: 1 call, with your queries, to embed.example.org.",
     ]
-
-
-def test_where_every_model_is_local_nothing_is_printed_about_them():
-    models = [sent("localhost", "llm", 5, 12_000, remote=False)]
-
-    assert result_lines(**COUNTED, sent_to_models=models)[-1] == "No query was sent to the web."
+    assert result_lines(**COUNTED, sent_to_models=[local])[-1] == "No query was sent to the web."

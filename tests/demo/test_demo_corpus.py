@@ -41,8 +41,7 @@ def test_ids_titles_and_questions_are_unique():
 @pytest.mark.parametrize(("passages", "source"), [(LOCAL, "local"), (WEB, "web")], ids=["local", "web"])
 def test_passages_are_short_and_name_their_source(passages: list[dict[str, Any]], source: str):
     for passage in passages:
-        assert set(passage) == {"id", "title", "text", "source"}
-        assert passage["source"] == source
+        assert (set(passage), passage["source"]) == ({"id", "title", "text", "source"}, source)
         assert 40 <= len(passage["text"].split()) <= 90, passage["id"]
 
 

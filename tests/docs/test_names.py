@@ -12,20 +12,9 @@ from prefrag import pipelines
 from prefrag.components.judge.judge import Judge
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
 from tests.for_each import for_each
-from tests.test_rooms import ROOMS
+from tests.test_rooms import PACKAGES, ROOMS
 
-CODE = (
-    "cli",
-    "components",
-    "evaluation",
-    "indexing",
-    "pipelines",
-    "server",
-    "training",
-    "yaml_pipelines",
-    "benchmarks",
-    "demo",
-)
+CODE = (*PACKAGES, "yaml_pipelines", "benchmarks", "demo")
 PIPELINES = CHECKOUT / "docs" / "pipelines.md"
 _CLASS = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+")
 _NAME = re.compile(r"[a-z]+(?:_[a-z0-9]+)*")

@@ -60,8 +60,7 @@ class TestAFileWithoutASuffix:
         report = index([folder])
 
         assert texts() == ["Gr\u00f6\u00dfe und \u00dcbermut.", "You may copy it."]
-        assert report.skipped == []
-        assert report.other_kinds == {"": 3}
+        assert (report.skipped, report.other_kinds) == ([], {"": 3})
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
     def test_that_is_a_pipe_is_not_waited_for(self, make: Make) -> None:

@@ -33,8 +33,7 @@ def converter() -> FileConverter:
 def test_a_text_is_titled_by_its_file_and_known_by_path_and_content(converter: FileConverter) -> None:
     [passage] = converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")
 
-    assert passage.content == "A square in Vienna."
-    assert passage.meta["title"] == "Vienna"
+    assert (passage.content, passage.meta["title"]) == ("A square in Vienna.", "Vienna")
     assert passage.meta["file_path"] == "/notes/Vienna.txt"
     assert "page_number" not in passage.meta
     assert passage.id == converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")[0].id
@@ -56,8 +55,7 @@ def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: 
     [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
 
     assert passage.content == "A Br\u00fccke and an office."
-    assert passage.meta["title"] == "K\u00f6penick"
-    assert passage.meta["file_path"] == str(path)
+    assert (passage.meta["title"], passage.meta["file_path"]) == ("K\u00f6penick", str(path))
 
 
 @needs_markdown

@@ -86,8 +86,7 @@ class TestFiles:
 
         report = index([make("c.txt").parent])
 
-        assert report.skipped == []
-        assert report.other_kinds == {".png": 2, "": 1}
+        assert (report.skipped, report.other_kinds) == ([], {".png": 2, "": 1})
 
 
 class TestCrashes:

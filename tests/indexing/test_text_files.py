@@ -70,8 +70,7 @@ def test_passages_are_of_whole_rows() -> None:
 def test_only_a_row_longer_than_a_passage_is_split() -> None:
     passages = pack_rows("a: b\n" + "note: " + "A sentence of six words is. " * 100 + "\nc: d")
 
-    assert passages[0] == "a: b\n"
-    assert passages[-1] == "c: d"
+    assert (passages[0], passages[-1]) == ("a: b\n", "c: d")
     assert len(passages) > 4
 
 
@@ -215,8 +214,7 @@ def test_a_file_has_its_title_and_its_headings() -> None:
     pytest.importorskip("docutils", reason="the extra 'files' is not installed")
     [passage] = FileConverter().passages(Path("/manual.rst"), MANUAL.encode())
 
-    assert passage.meta["title"] == "Manual"
-    assert passage.meta["heading"] == "Manual > Installation"
+    assert (passage.meta["title"], passage.meta["heading"]) == ("Manual", "Manual > Installation")
     assert passage.meta["kind"] == "rst"
 
 

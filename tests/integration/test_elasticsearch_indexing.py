@@ -79,8 +79,7 @@ def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: 
     found = ElasticsearchMultiMatchRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
     assert found[0].id == "x"
     assert found[0].meta == {"title": "Karl", "corpus": str(folder / "c.jsonl")}
-    assert report.skipped == []
-    assert report.written == store.count_documents()
+    assert (report.skipped, report.written) == ([], store.count_documents())
 
 
 def test_a_second_call_writes_nothing(folder: Path, name: str, client: Elasticsearch) -> None:

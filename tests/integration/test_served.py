@@ -65,5 +65,4 @@ def test_streams_over_the_chat_protocol(server: httpx.Client):
 def test_errors_have_the_form_of_the_chat_protocol(server: httpx.Client):
     response = server.post("/v1/chat/completions", json={"model": "other", "messages": []})
 
-    assert response.status_code == 404
-    assert response.json()["error"]["code"] == "model_not_found"
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")

@@ -200,8 +200,7 @@ def test_evaluates_and_writes_a_report(installed: Installed, demo: Path) -> None
     installed.run("prefrag", "report", "runs", "--output", "report")
 
     metrics = json.loads((installed.folder / "runs" / "prefrag" / "metrics.json").read_text())
-    assert metrics["n"] == 5
-    assert metrics["errors"] == 0
+    assert (metrics["n"], metrics["errors"]) == (5, 0)
     assert "<html" in (installed.folder / "report" / "report.html").read_text(encoding="utf-8").lower()
 
 

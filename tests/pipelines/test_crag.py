@@ -49,7 +49,7 @@ def lines(result: dict[str, Any], kind: str) -> list[str]:
 
 
 class TestCorrect:
-    async def test_one_good_passage_suffices_and_only_its_good_strips_are_shown(self):
+    async def test_one_good_passage_suffices_only_its_good_strips_are_shown_and_the_trace_has_every_score(self):
         result = await run(scores(10, 0), scores(0, 9, 2), "gold [[1]]")
 
         prompt = CALLS["model"][-1]["prompt"]
@@ -61,10 +61,6 @@ class TestCorrect:
         assert result["answer_with_citations"] == "gold [1]"
         assert [cited["id"] for cited in result["citations"]] == ["local-alpha"]
         assert (result["steps"][0]["verdict"]["status"], result["forced"]) == (True, False)
-
-    async def test_the_trace_has_every_score_the_action_and_its_reason(self):
-        result = await run(scores(10, 0), scores(0, 9, 2), "gold")
-
         assert lines(result, "evaluated") == [
             "Evaluated local: correct (by the model). The best passage scores 1.00, at least 0.59. "
             "Scores: alpha 1.00 · beta -1.00"
@@ -132,7 +128,7 @@ class TestCorrect:
 class TestIncorrect:
     REPLIES = (scores(0, 2), KEYWORDS, scores(9, 1), "gold [[W1]]")
 
-    async def test_takes_the_web_in_the_place_of_the_local_passages(self):
+    async def test_takes_the_web_in_the_place_of_the_local_passages_and_only_the_rewritten_query_leaves(self):
         result = await run(*self.REPLIES)
 
         assert [document["id"] for document in result["documents"]] == ["web-delta"]
@@ -145,10 +141,6 @@ class TestIncorrect:
         assert (counts["total_local"], counts["total_web"], counts["used_local"], counts["used"]) == (1, 1, 0, 1)
         assert result["usage"]["calls"] == {"judge": 2, "rewriter": 1, "reasoner": 1}
         assert result["steps"][0]["verdict"]["analysis"] == "Incorrect: The best passage scores -0.60, under -0.5."
-
-    async def test_only_the_rewritten_query_leaves(self):
-        result = await run(*self.REPLIES)
-
         assert [call["query"] for call in CALLS["web"]] == sent(result) == ["alpha, prize, delta"]
         prompt = CALLS["model"][1]["prompt"]
         assert f"Question: {QUESTION}" in prompt

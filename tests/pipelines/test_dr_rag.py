@@ -216,8 +216,7 @@ async def test_no_documents_still_give_one_call_and_an_answer():
 async def test_a_failure_of_the_first_stage_is_survived_and_reported():
     result = await pipelines.ask_async(scripted("dr_rag_qdc", "Ada", first_error="index gone"), QUESTION)
 
-    assert result["answer"] == "Ada"
-    assert result["counts"]["total"] == 1
+    assert (result["answer"], result["counts"]["total"]) == ("Ada", 1)
     assert any("index gone" in error for error in result["errors"])
 
 

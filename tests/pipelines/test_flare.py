@@ -47,8 +47,7 @@ async def test_a_doubted_sentence_is_searched_for_without_its_unlikely_words_and
     assert again.endswith("Sentences so far:\n\nNext sentence:"), "the doubted sentence is dropped"
     assert "Beta is a yard in Gamma." in again
     assert end.endswith(f"Sentences so far:\n{AGAIN}\n\nNext sentence:")
-    assert result["answer"] == "Gamma"
-    assert result["counts"]["total_local"] == 2
+    assert (result["answer"], result["counts"]["total_local"]) == ("Gamma", 2)
 
 
 async def test_the_passages_of_a_search_replace_those_before():

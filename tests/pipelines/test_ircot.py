@@ -28,8 +28,7 @@ async def test_the_question_is_the_first_query_and_each_sentence_the_next():
 
     assert queries() == [QUESTION, "Alpha was built by beta."]
     assert [step["query"] for step in result["steps"]][:2] == queries()
-    assert result["counts"]["total_local"] == 2
-    assert result["counts"]["total_web"] == 0
+    assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (2, 0)
 
 
 async def test_a_sentence_is_written_from_the_passages_and_the_sentences_so_far():

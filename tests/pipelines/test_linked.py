@@ -33,5 +33,4 @@ async def test_a_run_observes_what_only_a_title_leads_to(name: str, tool: str, t
     observed = [event["documents"] for event in result["trace"] if event["kind"] == "observation"]
     assert "Aurora" in observed[0]
     assert "Holm" in {title for titles in observed for title in titles}
-    assert result["answer"] == "1974"
-    assert result["errors"] == []
+    assert (result["answer"], result["errors"]) == ("1974", [])

@@ -16,8 +16,7 @@ def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch
     local = load("prefrag_elasticsearch").to_dict()["components"]["local"]["init_parameters"]
 
     store = local["retriever"]["init_parameters"]["document_store"]["init_parameters"]
-    assert store["hosts"] == "http://search.example:9200"
-    assert store["index"] == "default"
+    assert (store["hosts"], store["index"]) == ("http://search.example:9200", "default")
 
 
 @for_each("name", *([name for name in names() if "elasticsearch" in name]))

@@ -275,8 +275,7 @@ class TestLimits:
 
         result = await run(mspr(*script, reviews=(review(False),), documents=documents), KNOWN)
 
-        assert result["answer"] == "1974"
-        assert result["usage"]["calls"] == calls
+        assert (result["answer"], result["usage"]["calls"]) == ("1974", calls)
         assert result["usage"]["llm_calls"] == 16
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (4, 1)
 

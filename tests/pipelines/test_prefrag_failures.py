@@ -27,8 +27,7 @@ async def test_a_supplement_survives_a_source_that_fails():
 
     result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
 
-    assert result["answer"] == "1974"
-    assert result["steps"][0]["source"] == "local"
+    assert (result["answer"], result["steps"][0]["source"]) == ("1974", "local")
 
 
 @pytest.mark.parametrize(

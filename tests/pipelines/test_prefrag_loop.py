@@ -15,9 +15,7 @@ from tests.pipelines.scripted import QUESTION, answer, kinds, run, scripted, sea
 async def test_answers_at_once_without_a_search():
     result = await run(scripted(answer("1974")))
 
-    assert result["answer"] == "1974"
-    assert result["label"] == "CORRECT"
-    assert result["counts"]["total"] == 0
+    assert (result["answer"], result["label"], result["counts"]["total"]) == ("1974", "CORRECT", 0)
     assert result["usage"]["calls"] == {"reasoner": 1}
     assert not result["forced"]
 
@@ -36,8 +34,7 @@ async def test_the_first_retrieval_is_judged_with_that_setting():
 
     result = await run(pipeline)
 
-    assert result["steps"][0]["source"] == "web"
-    assert result["usage"]["calls"]["judge"] == 1
+    assert (result["steps"][0]["source"], result["usage"]["calls"]["judge"]) == ("web", 1)
 
 
 async def test_keeps_the_local_passages_after_a_true_verdict():
@@ -60,12 +57,10 @@ async def test_a_switch_replaces_the_local_passages_by_those_of_the_web():
     result = await run(scripted(search("alpha"), search("beta delta"), answer(), verdicts=(verdict(False),)))
 
     step = result["steps"][1]
-    assert step["searched"] == ["local", "web"]
-    assert step["source"] == "web"
+    assert (step["searched"], step["source"]) == (["local", "web"], "web")
     assert step["documents"] == ["web-delta"]
     assert "beta" not in {document["title"] for document in result["documents"]}
-    assert result["counts"]["total_local"] == 2
-    assert result["counts"]["used_local"] == 1
+    assert (result["counts"]["total_local"], result["counts"]["used_local"]) == (2, 1)
     assert result["counts"]["total_web"] == 1
     assert "Beta is a yard" not in CALLS["model"][-1]["prompt"]
     assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
@@ -104,8 +99,7 @@ async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply(
     result = await run(scripted(*[search(f"alpha {number}") for number in range(4)], "1974", verdicts=(verdict(True),)))
 
     assert result["forced"]
-    assert result["answer"] == "1974"
-    assert result["usage"]["calls"] == {"reasoner": 5, "judge": 2}
+    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 5, "judge": 2})
     assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
     assert "alpha 3" in CALLS["model"][-1]["prompt"]
     assert len(result["steps"]) == 5
@@ -115,8 +109,7 @@ async def test_unreadable_replies_alone_also_end():
     result = await run(scripted(*["hm"] * 4, "perhaps 1974"))
 
     assert result["forced"]
-    assert result["answer"] == "perhaps 1974"
-    assert result["usage"]["llm_calls"] == 5
+    assert (result["answer"], result["usage"]["llm_calls"]) == ("perhaps 1974", 5)
 
 
 async def test_a_forced_answer_is_not_reflected_upon():
@@ -147,8 +140,7 @@ async def test_a_negative_label_searches_every_source_with_the_question_and_trie
 async def test_a_second_negative_label_ends_the_run_with_its_answer():
     result = await run(scripted(answer("1812", "INCORRECT"), answer("1974", "PARTIALLY CORRECT")))
 
-    assert result["answer"] == "1974"
-    assert result["label"] == "PARTIALLY CORRECT"
+    assert (result["answer"], result["label"]) == ("1974", "PARTIALLY CORRECT")
     assert result["usage"]["llm_calls"] == 2
     assert kinds(result).count("reflection") == 2
 
@@ -166,8 +158,7 @@ async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_on
 async def test_reflection_can_be_switched_off(off: Any):
     result = await run(scripted(answer("1812", "INCORRECT"), replace={"reflector.reflection": off}))
 
-    assert result["answer"] == "1812"
-    assert result["usage"]["llm_calls"] == 1
+    assert (result["answer"], result["usage"]["llm_calls"]) == ("1812", 1)
 
 
 async def test_reflection_can_be_a_call_of_its_own():
@@ -181,8 +172,7 @@ async def test_reflection_can_be_a_call_of_its_own():
 
     result = await run(pipeline)
 
-    assert result["answer"] == "1974"
-    assert result["label"] == "CORRECT"
+    assert (result["answer"], result["label"]) == ("1974", "CORRECT")
     assert result["explanation"] == "Now one does."
     assert result["usage"]["calls"] == {"reasoner": 2, "reflector": 2}
 

@@ -114,8 +114,7 @@ class TestReactMix:
         result = await mix(*[search("alpha")] * 4, "1974")
 
         assert (result["answer"], result["forced"]) == ("1974", True)
-        assert result["usage"]["calls"] == {"reasoner": 5}
-        assert result["counts"]["total"] == 6
+        assert (result["usage"]["calls"], result["counts"]["total"]) == ({"reasoner": 5}, 6)
 
     @pytest.mark.parametrize(("failing", "left"), [("local", "web"), ("web", "local")])
     async def test_survives_a_source_that_fails(self, failing: str, left: str):

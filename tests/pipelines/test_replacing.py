@@ -45,13 +45,11 @@ def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
 
 
 class TestAParameter:
-    def test_of_a_component_is_set(self):
-        assert parameters({"start.top_k": 3})["start"]["top_k"] == 3
-
-    def test_that_the_yaml_leaves_to_its_default_is_set(self):
+    def test_of_a_component_is_set_also_where_the_yaml_leaves_it_to_its_default(self):
         assert "max_top_k" not in read_block(find("prefrag"))["components"]["start"]["init_parameters"]
 
-        assert parameters({"start.max_top_k": 7})["start"]["max_top_k"] == 7
+        start = parameters({"start.top_k": 3, "start.max_top_k": 7})["start"]
+        assert (start["top_k"], start["max_top_k"]) == (3, 7)
 
     def test_deep_in_a_component_is_set_there_alone(self):
         parts = parameters({"local.retriever.document_store.index": "mine"})
@@ -98,10 +96,7 @@ class TestAComponent:
 
 
 class TestAWholeComponent:
-    def test_is_replaced(self):
-        assert parameters({"local": SOURCE})["local"]["candidates"] == 7
-
-    def test_takes_the_settings_that_further_keys_give_it(self):
+    def test_is_replaced_and_takes_the_settings_that_further_keys_give_it(self):
         parts = parameters({"local.observed_last": True, "local": SOURCE})
 
         assert (parts["local"]["candidates"], parts["local"]["observed_last"]) == (7, True)
@@ -120,14 +115,11 @@ class TestWhatTheYamlRepeats:
 
         assert parts["web"]["observed_last"] is parts["web_again"]["observed_last"] is True
 
-    def test_follows_a_whole_component(self):
+    def test_follows_a_whole_component_and_inside_another_one(self):
         parts = parameters({"local": SOURCE})
-
-        assert parts["local"] == parts["local_again"]
-
-    def test_follows_inside_another_component(self):
         second = parameters({"local.retriever": RETRIEVER}, "dr_rag_qdc_dense")["second_stage"]
 
+        assert parts["local"] == parts["local_again"]
         assert class_of(second["source"]["init_parameters"]["retriever"]) == "ScriptedRetriever"
 
     @for_each("key", "web_again.observed_last", "web_again")

@@ -109,8 +109,7 @@ async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str
 
     result = await run(form, Search("alpha"), Search("beta"), Answer(), prefix=prefix, verdicts=(verdict(True),))
 
-    assert result["answer"] == "1974"
-    assert result["steps"][1]["source"] == "local"
+    assert (result["answer"], result["steps"][1]["source"]) == ("1974", "local")
     assert not any("Telephone" in all_text(messages) for messages in sent())
 
 

@@ -28,8 +28,7 @@ async def test_makes_exactly_one_call_and_asks_each_of_its_sources_once_with_the
 ):
     result = await run(pipeline)
 
-    assert result["answer"] == "1974"
-    assert result["usage"]["calls"] == {"reasoner": 1}
+    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 1})
     assert len(CALLS["model"]) == 1
     assert {name: [call["query"] for call in CALLS[name]] for name in ("local", "web") if name in CALLS} == {
         source: [QUESTION] for source in sources
@@ -77,8 +76,7 @@ async def test_the_prompt_holds_the_question_and_what_was_retrieved_and_offers_n
 async def test_both_sources_of_the_mix_are_searched_at_the_same_time():
     result = await run("vanilla_mix", together=True)
 
-    assert result["errors"] == []
-    assert result["steps"][0]["source"] == "local+web"
+    assert (result["errors"], result["steps"][0]["source"]) == ([], "local+web")
     assert [document["source"] for document in result["documents"]] == ["local", "web", "web"]
 
 
@@ -86,8 +84,7 @@ async def test_both_sources_of_the_mix_are_searched_at_the_same_time():
 async def test_sources_that_fail_are_recorded_and_the_model_answers_all_the_same(pipeline: str, sources: list[str]):
     result = await run(pipeline, errors={"local": "gone", "web": "gone too"})
 
-    assert result["answer"] == "1974"
-    assert len(result["errors"]) == len(sources)
+    assert (result["answer"], len(result["errors"])) == ("1974", len(sources))
     prompt = CALLS["model"][0]["prompt"]
     assert "No passages were found." in prompt
     assert "Try other words" not in prompt, "there is no second search"
@@ -154,7 +151,6 @@ async def test_a_follow_up_is_rewritten_before_anything_else(pipeline: str):
         options={"history": history},
     )
 
-    assert result["answer"] == "1974"
-    assert result["usage"]["calls"] == {"rewriter": 1, "reasoner": 1}
+    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"rewriter": 1, "reasoner": 1})
     assert "Question: What did delta win?" in CALLS["model"][1]["prompt"]
     assert all(call["query"] == "What did delta win?" for name in ("local", "web") for call in CALLS.get(name, ()))

@@ -1,5 +1,6 @@
 """The methods without a language model: a reader takes the steps, on the shipped YAML."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from prefrag.components.mspr.answer_reviewer import NOT_REVIEWED
 from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ
 from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
 from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
+from prefrag.components.state.state import RunSettings, State
 from tests.fakes import CALLS
 from tests.indexes import index_of
-from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted
+from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted, sent
 
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
@@ -90,11 +92,59 @@ class TestALoop:
         assert len(CALLS["local"]) == 1
         assert len(events(result, "exhausted")) == 1
 
-    async def test_goes_to_the_web_where_the_judge_sends_it_and_marks_what_is_from_there(self):
+    @pytest.mark.parametrize(
+        ("names", "query", "mark"), [("question", QUESTION, "W2"), ("names", "Beta prize delta receive", "W1")]
+    )
+    async def test_goes_to_the_web_where_the_judge_sends_it_and_marks_what_is_from_there(
+        self, names: str, query: str, mark: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_WEB_QUERIES", names)
+
         result = await run([], [UNSURE], [("the prize", 0.9)], replace=SWITCH)
 
-        assert result["answer_with_citations"] == "the prize [W1]"
-        assert [query["query"] for query in result["queries_sent_out"]] == ["Beta prize delta receive"]
+        assert result["answer_with_citations"] == f"the prize [{mark}]"
+        assert [event["query"] for event in events(result, "search") if event["source"] == "web"] == [query]
+        assert sent(result) == [query]
+
+    @pytest.mark.parametrize("pipeline", [*LOOPS, "prefrag_without_preference", "crag", "vanilla_mix", "vanilla_web"])
+    async def test_no_word_of_a_document_leaves_and_the_question_leaves_once(self, pipeline: str):
+        judged = {"replace": SWITCH} if pipeline in ("prefrag", "mspr") else {}
+
+        result = await run([UNSURE], pipeline=pipeline, **judged)
+
+        assert sent(result) in ([QUESTION], [])
+        assert len(CALLS.get("web", ())) == len(sent(result))
+        assert result["queries_held_back"] == []
+
+    async def test_what_is_found_at_home_is_not_asked_outside(self):
+        home = {"alpha": "Beta built alpha, and which prize did delta receive? The cup."}
+
+        result = await run([UNSURE], documents={"local": home}, replace={"judge.judge": {"type": TREE_JUDGE}})
+
+        assert sent(result) == []
+        assert events(result, "verdict")[-1]["judged_by"] == "words"
+
+    async def test_where_only_the_web_is_searched_it_is_asked_once(self):
+        result = await run([UNSURE], options={"sources": ["web"]})
+
+        assert (sent(result), len(result["steps"])) == ([QUESTION], 3)
+
+    async def test_a_follow_up_leaves_with_the_question_before_it_as_both_were_typed(self):
+        before = (("user", "Who built alpha?"), ("assistant", "Beta."))
+        now = State("Where is Beta?", RunSettings(("web",), "web", typed_only=("web",)), "Where is it?", before)
+
+        assert now.query_for("web") == "Who built alpha? Where is it?"
+        assert replace(now, typed="").query_for("web") == "Where is Beta?"
+
+    async def test_a_stand_in_which_keeps_queries_here_gets_the_names(self):
+        pipeline = scripted(readings=[[], [UNSURE], [SURE]], replace=SWITCH)
+        for name in ("web", "web_again"):
+            pipeline.get_component(name).retriever.stays_local = True
+
+        result = await pipelines.ask_async(pipeline, QUESTION)
+
+        assert [call["query"] for call in CALLS["web"]] == ["Beta prize delta receive"]
+        assert sent(result) == []
 
     async def test_is_not_asked_for_a_second_opinion(self):
         result = await run([SURE])
@@ -133,8 +183,7 @@ class TestAMethodOfOneStep:
         result = await run([SURE], pipeline="no_retrieval")
 
         assert (result["answered"], result["guess"], result["evidence"]) == (False, None, [])
-        assert result["without_model"] == [FROM_MEMORY]
-        assert result["errors"] == []
+        assert (result["without_model"], result["errors"]) == ([FROM_MEMORY], [])
 
     async def test_but_it_reads_the_documents_that_came_with_the_question(self):
         attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}

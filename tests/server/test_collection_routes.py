@@ -41,10 +41,9 @@ from tests.server.keyed import (
 )
 from tests.server.serving import listening, stop
 
-FORM = (
-    b'--x\r\nContent-Disposition: form-data; name="files"; filename="tower.md"\r\n\r\n'
-    b"# Towers\n\nAda built the tower.\n\r\n--x--\r\n"
-)
+MULTIPART = "multipart/form-data; boundary=x"
+FIELD = b"--x\r\nContent-Disposition: form-data; "
+FORM = FIELD + b'name="files"; filename="tower.md"\r\n\r\n# Towers\n\nAda built the tower.\n\r\n--x--\r\n'
 TOWER = "# Towers\n\nAda built the tower.\n"
 
 
@@ -81,6 +80,20 @@ def kept(collection: str) -> dict[str, str]:
     """The uploaded files of a collection and their texts."""
     folder = uploads.uploads_folder(collection)
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Whether the indexing of an upload has begun, and whether it may end."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(self: Any, collection: str, incoming: Path) -> Any:
+        begun.set()
+        assert may_end.wait(30)
+        return add_uploads(collection, incoming)
+
+    monkeypatch.setattr(IndexingProcess, "index", wait)
+    return begun, may_end
 
 
 def wait_until(condition: Callable[[], object]) -> None:
@@ -306,16 +319,10 @@ class TestAtTheSameTime:
             served.access = WRITER
             yield served
 
-    def test_a_question_is_answered_during_an_upload(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+    def test_a_question_is_answered_during_an_upload(self, client: Client, request: pytest.FixtureRequest):
         client.upload("fresh", tower_md=TOWER)
-        begun, may_end = threading.Event(), threading.Event()
+        begun, may_end = request.getfixturevalue("held")
 
-        def wait(self: Any, collection: str, incoming: Path) -> Any:
-            begun.set()
-            assert may_end.wait(30)
-            return add_uploads(collection, incoming)
-
-        monkeypatch.setattr(IndexingProcess, "index", wait)
         with ThreadPoolExecutor(1) as pool:
             upload = pool.submit(client.upload, "fresh", notes_txt="The tower again.")
             assert begun.wait(30)
@@ -324,8 +331,7 @@ class TestAtTheSameTime:
             may_end.set()
             assert upload.result().status_code == 200
 
-        assert during == ["Towers\nAda built the tower."]
-        assert listed == ["tower.md"]
+        assert (during, listed) == (["Towers\nAda built the tower."], ["tower.md"])
         assert len(client.found("fresh")) == 2
 
     def test_uploads_of_one_collection_all_arrive_and_questions_during_its_deletion_end(self, client: Client):
@@ -374,21 +380,14 @@ class TestRoom:
         assert client.upload(collection, more_txt=TOWER).status_code == 200
 
     def test_of_a_key_are_its_bytes_a_day_and_its_share_of_the_places(
-        self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch
+        self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch, held: tuple[threading.Event, threading.Event]
     ):
         keys = {name: add_key(name, writes=True) for name in ("ada", "bob")}
         monkeypatch.setenv("PREFRAG_UPLOAD_BYTES_A_DAY", "500")
         monkeypatch.setattr(collection_routes, "_UPLOADS_AT_ONCE", 2)
         monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
         monkeypatch.setattr(collection_routes, "_MOST_WAITING", 0)
-        begun, end = threading.Event(), threading.Event()
-
-        def hang(*given: Any) -> Any:
-            begun.set()
-            assert end.wait(30)
-            return index_here(*given)
-
-        monkeypatch.setattr(IndexingProcess, "index", hang)
+        begun, may_end = held
         with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
 
             def upload(key: str) -> httpx.Response:
@@ -403,13 +402,12 @@ class TestRoom:
             begun.clear()
             other = pool.submit(upload, "bob")
             assert begun.wait(30)
-            end.set()
+            may_end.set()
             assert [first.result().status_code, other.result().status_code] == [200, 200]
             spent = upload("ada")
 
         assert [shared.status_code, spent.status_code] == [429, 429]
-        assert "uploads" in shared.json()["detail"]
-        assert "PREFRAG_SHARE" in shared.json()["detail"]
+        assert all(word in shared.json()["detail"] for word in ("uploads", "PREFRAG_SHARE"))
         assert "PREFRAG_UPLOAD_BYTES_A_DAY" in spent.json()["detail"]
         assert int(spent.headers["retry-after"]) > 3600
 
@@ -441,15 +439,10 @@ class TestLeaving:
         wait_until(lambda: os.listdir(data_directory() / "uploads") == [])
         assert not index_path("fresh").exists()
 
-    def test_once_all_has_arrived_does_not_stop_the_indexing(self, address: str, monkeypatch: pytest.MonkeyPatch):
-        begun, may_end = threading.Event(), threading.Event()
-
-        def wait(self: Any, collection: str, incoming: Path) -> Any:
-            begun.set()
-            assert may_end.wait(30)
-            return add_uploads(collection, incoming)
-
-        monkeypatch.setattr(IndexingProcess, "index", wait)
+    def test_once_all_has_arrived_does_not_stop_the_indexing(
+        self, address: str, held: tuple[threading.Event, threading.Event]
+    ):
+        begun, may_end = held
         connection = self.send(address, FORM, len(FORM))
         assert begun.wait(30)
         connection.close()
@@ -494,26 +487,19 @@ class TestLimits:
 
     def test_of_the_bytes_that_a_client_does_not_declare(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "1000")
-        form = {"content-type": "multipart/form-data; boundary=x"}
+        body = iter([FIELD + b'name="files"; filename="a.txt"\r\n\r\n', *[b"x" * 100] * 100])
 
-        def body() -> Iterator[bytes]:
-            yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-            for _ in range(100):
-                yield b"x" * 100
+        response = client.post("/collections/fresh/documents", content=body, headers={"content-type": MULTIPART})
+        assert response.status_code == 413
 
-        assert client.post("/collections/fresh/documents", content=body(), headers=form).status_code == 413
-
-    def test_of_the_number_of_files(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+    def test_of_the_number_of_files_and_of_every_other_body(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(uploads, "MOST_FILES", 2)
+        large = "x" * 1_100_000
 
         response = client.upload("fresh", a_txt="A.", b_txt="B.", c_txt="C.")
 
         assert (response.status_code, "more than 2 files" in response.json()["detail"]) == (413, True)
         assert client.get("/collections/fresh/documents").status_code == 404
-
-    def test_of_every_other_body_stay(self, client: Client):
-        large = "x" * 1_100_000
-
         assert client.post("/collections/fresh/documents", json={"files": large}).status_code == 413
         assert client.post("/prefrag/run", files={"files": large}).status_code == 413
 
@@ -524,20 +510,12 @@ class TestForm:
         ("application/json", b"{}", 415),
         ("text/plain", b"x", 415),
         ("multipart/form-data", b"x", 415),
-        ("multipart/form-data; boundary=x", b"", 422),
-        ("multipart/form-data; boundary=x", b"nonsense", 422),
-        ("multipart/form-data; boundary=x", b"--x--\r\n", 422),
-        (
-            "multipart/form-data; boundary=x",
-            b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf',
-            422,
-        ),
-        (
-            "multipart/form-data; boundary=x",
-            b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nA\r\n--x--\r\n',
-            422,
-        ),
-        ("multipart/form-data; boundary=x", b"--x\r\n\r\nA\r\n--x--\r\n", 422),
+        (MULTIPART, b"", 422),
+        (MULTIPART, b"nonsense", 422),
+        (MULTIPART, b"--x--\r\n", 422),
+        (MULTIPART, FIELD + b'name="files"; filename="a.txt"\r\n\r\nhalf', 422),
+        (MULTIPART, FIELD + b'name="title"\r\n\r\nA\r\n--x--\r\n', 422),
+        (MULTIPART, b"--x\r\n\r\nA\r\n--x--\r\n", 422),
     )
     def test_that_is_none_is_refused(self, client: Client, kind: str, body: bytes, status: int):
         response = client.post("/collections/fresh/documents", content=body, headers={"content-type": kind})

@@ -65,15 +65,14 @@ class TestBaseUrl:
     def test_has_nothing_else(self, served: Served, path: str):
         assert served().get(PREFIX + path).status_code == 404
 
-    def test_errors_have_the_form_of_the_protocol(self, served: Served):
-        response = served().post(f"{PREFIX}/v1/chat/completions", json=chat() | {"model": "other"})
+    def test_is_found_behind_a_proxy_with_a_path_of_its_own_and_errors_have_the_form_of_the_protocol(
+        self, served: Served
+    ):
+        client = served()
+        response = client.post(f"{PREFIX}/v1/chat/completions", json=chat() | {"model": "other"})
 
         assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")
-
-    def test_is_found_behind_a_proxy_with_a_path_of_its_own(self, served: Served):
-        client = TestClient(served().app, root_path="/rag")
-
-        assert client.get(f"/rag{PREFIX}/v1/models").status_code == 200
+        assert TestClient(client.app, root_path="/rag").get(f"/rag{PREFIX}/v1/models").status_code == 200
 
     def test_the_plain_one_sends_no_events(self, served: Served):
         assert not any("event" in chunk for chunk in streamed(served(*SWITCHING)))
@@ -212,13 +211,13 @@ class TestSources:
 
 
 class TestStrangersText:
-    def test_a_number_that_is_no_mark_stays_readable(self):
-        assert number_sources("In [2019] and [1]", [{"mark": "1", "title": "a"}])[0] == "In (2019) and [1]"
-
-    def test_code_stays_as_it_is(self):
-        text = "`a[0][1]`\n```\nb[1]\n```\n"
-
-        assert number_sources(f"{text}[1]", [{"mark": "1", "title": "a"}])[0] == f"{text}[1]"
+    @for_each(
+        "text, shown",
+        ("In [2019] and [1]", "In (2019) and [1]"),
+        ("`a[0][1]`\n```\nb[1]\n```\n[1]", "`a[0][1]`\n```\nb[1]\n```\n[1]"),
+    )
+    def test_a_number_that_is_no_mark_stays_readable_and_code_as_it_is(self, text: str, shown: str):
+        assert number_sources(text, [{"mark": "1", "title": "a"}])[0] == shown
 
     @for_each("filler", "`", "``` ", "[1]", "[", "[1, ")
     def test_a_long_answer_takes_no_time(self, filler: str):

@@ -130,8 +130,7 @@ class TestErrors:
     def test_of_a_closed_route_too(self, address: str):
         response = httpx.post(f"{address}/v1/files")
 
-        assert response.status_code == 404
-        assert response.json()["error"]["message"] == "Not Found"
+        assert (response.status_code, response.json()["error"]["message"]) == (404, "Not Found")
         assert response.json()["error"]["code"] is None
 
     def test_of_a_body_that_is_too_large(self, address: str):
@@ -151,8 +150,7 @@ class TestErrors:
 
         response = httpx.post(f"{address}/v1/chat/completions", json={"model": "prefrag", "messages": MESSAGES})
 
-        assert response.status_code == 502
-        assert response.json()["error"]["type"] == "server_error"
+        assert (response.status_code, response.json()["error"]["type"]) == (502, "server_error")
         assert "the model server is down" in response.json()["error"]["message"]
         assert "the model server is down" in response.json()["detail"]
         assert response.json()["result"]["steps"]
@@ -160,8 +158,7 @@ class TestErrors:
     def test_of_other_routes_stay_as_they_are(self, address: str):
         response = httpx.post(f"{address}/prefrag/run", json={"question": ""})
 
-        assert response.status_code == 422
-        assert response.json().keys() == {"detail"}
+        assert (response.status_code, response.json().keys()) == (422, {"detail"})
 
     async def test_of_an_application_that_raises_reveal_nothing_of_it(self):
         async def broken(scope: Any, receive: Any, send: Any) -> None:

@@ -58,8 +58,7 @@ class TestLangChain:
     def test_gets_the_answer_in_one_piece_and_its_system_prompt_counts(self, model: Any):
         reply = model.invoke([("system", "Answer in Dutch."), ("human", QUESTION)])
 
-        assert reply.content == CONTENT
-        assert reply.usage_metadata["total_tokens"] == 48
+        assert (reply.content, reply.usage_metadata["total_tokens"]) == (CONTENT, 48)
         assert "Answer in Dutch." in CALLS["model"][0]["prompt"]
 
     def test_gets_it_as_a_stream(self, model: Any):

@@ -18,6 +18,7 @@ from prefrag.server import readiness, served_pipelines
 from prefrag.server.readiness import find_outages
 from tests.components.document_stores.tantivy.passages import damage, passage
 from tests.components.generators.fake_model_server import FakeModelServer
+from tests.for_each import for_each
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 from tests.server.elasticsearch_stub import Stub, elasticsearch
@@ -122,11 +123,6 @@ class TestElasticsearch:
 
         assert "does not answer" in found["mine"].advice
 
-    async def test_with_an_address_that_is_none_is_reported_too(self, named: Callable[[str], None]):
-        named("localhost:9200")
-
-        assert "scheme" in (await find_outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
-
     async def test_is_found_inside_other_retrievers(self, nowhere: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
         data = read_block(find("prefrag_linked"))
@@ -137,7 +133,12 @@ class TestElasticsearch:
 
         assert (await find_outages({"mine": Pipeline.from_dict(data)})).keys() == {"mine"}
 
-    async def test_is_not_called_for_pipelines_without_it(self, write: Write):
+    async def test_with_an_address_that_is_none_is_reported_too_and_only_where_it_is_searched(
+        self, named: Callable[[str], None]
+    ):
+        named("localhost:9200")
+
+        assert "scheme" in (await find_outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
         assert await find_outages({"prefrag": loaded("prefrag")}) == {}
 
 
@@ -262,25 +263,24 @@ class TestAll:
         assert any("Left out: react." in line and "There is no index 'unmade'" in line for line in reported)
         assert any("Left out: prefrag_elasticsearch. No Elasticsearch answers" in line for line in reported)
 
-    def test_of_which_nothing_is_left_is_not_ready(self, monkeypatch: pytest.MonkeyPatch, write: Write):
-        monkeypatch.setenv("PREFRAG_SERVE", "all")
-        write("prefrag", "prefrag")
+    @for_each(
+        "chosen, prefrag, expected",
+        ("all", "prefrag", {"left_out": 3}),
+        # All names are not the word for all.
+        ("prefrag,react,prefrag_elasticsearch", None, {"not_loaded": 1, "unreachable": 1}),
+    )
+    def test_with_what_is_not_there_is_not_ready(
+        self, monkeypatch: pytest.MonkeyPatch, write: Write, chosen: str, prefrag: str | None, expected: dict[str, int]
+    ):
+        monkeypatch.setenv("PREFRAG_SERVE", chosen)
+        write("prefrag", prefrag)
         with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
 
-        assert response.status_code == 503
-        assert len(response.json()["left_out"]) == 3
-
-    def test_is_not_meant_by_the_names_of_all(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,react,prefrag_elasticsearch")
-        with listening() as (_, address):
-            response = httpx.get(f"{address}/ready", timeout=30)
-
-        assert response.status_code == 503
         reported = response.json()
-        assert reported["not_loaded"] == ["react"]
-        assert reported["unreachable"].keys() == {"prefrag_elasticsearch"}
-        assert "left_out" not in reported
+        assert response.status_code == 503
+        assert {name: len(reported[name]) for name in reported if name != "status"} == expected
+        assert expected.keys() == {"left_out"} or reported["not_loaded"] == ["react"]
 
 
 def loaded(name: str) -> Any:

@@ -84,8 +84,7 @@ async def test_a_stream_that_nobody_reads_on_takes_no_further_step(script_pipeli
 def test_what_cannot_be_used_is_refused_before_the_stream_begins(served: Served, option: dict[str, Any]):
     response = served().post("/prefrag/run", json={**QUESTION, "stream": True, **option})
 
-    assert response.status_code == 422
-    assert response.headers["content-type"] == "application/json"
+    assert (response.status_code, response.headers["content-type"]) == (422, "application/json")
 
 
 def test_a_run_that_breaks_off_ends_with_the_reason_and_what_was_found(served: Served):

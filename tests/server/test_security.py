@@ -9,32 +9,16 @@ from tests.for_each import for_each
 class TestOpenPaths:
     @for_each(
         "path",
-        "/prefrag/run",
-        "/v1/chat/completions",
-        "/ready",
-        "/openapi.json",
-        "/status/prefrag",
-        "/",
-        "/page/main.js",
-        "/pipelines",
+        *("/prefrag/run", "/v1/chat/completions", "/ready", "/openapi.json", "/status/prefrag", "/"),
+        *("/page/main.js", "/pipelines"),
     )
     def test_what_is_served(self, path: str):
         assert is_open(path)
 
     @for_each(
         "path",
-        "",
-        "/deploy-yaml",
-        "/docs",
-        "/redoc",
-        "/page/",
-        "/page/../x.js",
-        "/page/main",
-        "/run",
-        "/a/b/run",
-        "/ready/x",
-        "/v1/files",
-        "/ready\n",
+        *("", "/deploy-yaml", "/docs", "/redoc", "/page/", "/page/../x.js", "/page/main", "/run", "/a/b/run"),
+        *("/ready/x", "/v1/files", "/ready\n"),
     )
     def test_what_is_not(self, path: str):
         assert not is_open(path)

@@ -128,19 +128,16 @@ class TestForm:
         assert (tmp_path / "a.txt").stat().st_size == 300 * len(chunk)
         assert peak < 2_000_000
 
-    async def test_that_does_not_arrive_in_time_is_given_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def test_that_does_not_arrive_in_time_or_for_which_the_disk_has_no_room_is_given_up(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(uploads, "RECEIVE_SECONDS", 0.05)
+        late, whole = upload([PART % b"a.txt"], ends=False), upload([PART % b"a.txt" + b"x" + END])
 
-        with pytest.raises(HTTPException) as refused:
-            await receive_files(upload([PART % b"a.txt"], ends=False), tmp_path)
-
-        assert refused.value.status_code == 408
-
-    async def test_for_which_the_disk_has_no_room_says_so(self, tmp_path: Path):
-        with pytest.raises(HTTPException) as refused:
-            await receive_files(upload([PART % b"a.txt" + b"x" + END]), tmp_path / "gone")
-
-        assert refused.value.status_code == 507
+        for request, folder, status in ((late, tmp_path, 408), (whole, tmp_path / "gone", 507)):
+            with pytest.raises(HTTPException) as refused:
+                await receive_files(request, folder)
+            assert refused.value.status_code == status
 
 
 LONG = f"/srv/{'a-long-folder/' * 15}board.md"

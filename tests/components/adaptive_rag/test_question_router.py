@@ -19,8 +19,7 @@ def route(probabilities: dict[str, float], doubt: str = "", **settings: Any) -> 
     router = QuestionRouter(FixedQuestionClassifier(probabilities, doubt), **settings)
     ((name, state),) = router.run(START).items()
     (event,) = state.events
-    assert event.kind == "question_class"
-    assert event.data["chosen"] == name
+    assert (event.kind, event.data["chosen"]) == ("question_class", name)
     return name, dict(event.data)
 
 
@@ -39,8 +38,22 @@ def test_a_class_that_the_classifier_does_not_know_is_never_the_likeliest():
     assert (taken, event["probabilities"]["no_retrieval"]) == ("multi_step", 0.0)
 
 
-def test_of_two_that_are_equally_likely_more_is_retrieved():
-    assert route({"single_step": 0.5, "multi_step": 0.5})[0] == "multi_step"
+@for_each(
+    "probabilities, settings, chosen",
+    # Of two that are equally likely more is retrieved.
+    ({"single_step": 0.5, "multi_step": 0.5}, {}, "multi_step"),
+    # Any class may be closed; where all that is known is closed, most is retrieved.
+    ({"single_step": 0.2, "multi_step": 0.8}, {"classes": ["no_retrieval", "single_step"]}, "single_step"),
+    ({"no_retrieval": 1.0}, {"classes": ["single_step", "multi_step"]}, "multi_step"),
+    # A least probability may be set for each class, and changes nothing where it is reached or nothing is above.
+    (ALL, {"least_probability": {"no_retrieval": 0.8, "single_step": 0.5}}, "multi_step"),
+    (ALL, {"least_probability": {"no_retrieval": 0.5}}, "no_retrieval"),
+    ({"single_step": 0.4, "multi_step": 0.6}, {"least_probability": {"multi_step": 0.9}}, "multi_step"),
+)
+def test_settings_and_ties_choose_by_how_much_is_retrieved(
+    probabilities: dict[str, float], settings: dict[str, Any], chosen: str
+):
+    assert route(probabilities, **settings)[0] == chosen
 
 
 class TestAClosedClass:
@@ -50,35 +63,17 @@ class TestAClosedClass:
         assert (taken, event["probability"]) == ("single_step", 0.6)
         assert set(event["probabilities"]) == {"single_step", "multi_step"}
 
-    def test_may_be_any(self):
-        assert (
-            route({"single_step": 0.2, "multi_step": 0.8}, classes=["no_retrieval", "single_step"])[0] == "single_step"
-        )
-
     def test_leaves_the_only_other_one(self):
         taken, event = route(ALL, classes=["single_step"])
 
         assert (taken, event["reason"]) == ("single_step", "no other class is open")
 
-    def test_where_all_that_is_known_is_closed_most_is_retrieved(self):
-        assert route({"no_retrieval": 1.0}, classes=["single_step", "multi_step"])[0] == "multi_step"
 
+def test_a_least_probability_that_is_not_reached_takes_the_next_class_that_retrieves_more():
+    taken, event = route(ALL, least_probability={"no_retrieval": 0.8})
 
-class TestALeastProbability:
-    def test_that_is_not_reached_takes_the_next_class_that_retrieves_more(self):
-        taken, event = route(ALL, least_probability={"no_retrieval": 0.8})
-
-        assert taken == "single_step"
-        assert event["reason"] == "no_retrieval is the likeliest class with 50%, but is chosen from 80% on"
-
-    def test_may_be_set_for_each_class(self):
-        assert route(ALL, least_probability={"no_retrieval": 0.8, "single_step": 0.5})[0] == "multi_step"
-
-    def test_that_is_reached_changes_nothing(self):
-        assert route(ALL, least_probability={"no_retrieval": 0.5})[0] == "no_retrieval"
-
-    def test_of_the_class_that_retrieves_most_leaves_nothing_else_to_take(self):
-        assert route({"single_step": 0.4, "multi_step": 0.6}, least_probability={"multi_step": 0.9})[0] == "multi_step"
+    assert taken == "single_step"
+    assert event["reason"] == "no_retrieval is the likeliest class with 50%, but is chosen from 80% on"
 
 
 def test_where_the_classifier_doubts_most_is_retrieved():

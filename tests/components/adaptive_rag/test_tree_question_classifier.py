@@ -22,19 +22,13 @@ def _xgboost() -> None:
     pytest.importorskip("xgboost")
 
 
-def test_the_shipped_trees_tell_a_plain_question_from_a_chain_of_them():
-    classifier = TreeQuestionClassifier()
+def test_the_shipped_trees_tell_a_plain_question_from_a_chain_and_have_not_learnt_to_answer_without_retrieval():
+    one, several = (TreeQuestionClassifier().classify(each).probabilities for each in (ONE_STEP, SEVERAL_STEPS))
 
-    assert classifier.classify(ONE_STEP).probabilities["single_step"] > 0.5
-    assert classifier.classify(SEVERAL_STEPS).probabilities["multi_step"] > 0.5
-
-
-def test_the_shipped_trees_have_not_learnt_to_answer_without_retrieval():
-    assert set(TreeQuestionClassifier().classify(ONE_STEP).probabilities) == {"single_step", "multi_step"}
-
-
-def test_the_probabilities_add_up_to_one():
-    assert sum(TreeQuestionClassifier().classify(SEVERAL_STEPS).probabilities.values()) == pytest.approx(1)
+    assert one["single_step"] > 0.5
+    assert several["multi_step"] > 0.5
+    assert set(one) == {"single_step", "multi_step"}
+    assert sum(several.values()) == pytest.approx(1)
 
 
 def test_doubts_its_estimate_of_a_question_in_another_language():
@@ -47,12 +41,9 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
         TreeQuestionClassifier(str(tmp_path / "own.json")).warm_up()
 
 
-def test_trees_of_another_kind_are_refused():
+def test_trees_of_another_kind_or_no_file_in_their_place_are_refused():
     with pytest.raises(ValueError, match="trained on other features"):
         TreeQuestionClassifier(str(TREES_OF_THE_JUDGE)).warm_up()
-
-
-def test_no_file_in_its_place_is_refused():
     with pytest.raises(ValueError, match="trees is empty"):
         TreeQuestionClassifier("")
 

@@ -110,20 +110,15 @@ class TestASentenceThatIsWrittenAgain:
     def searched(self) -> Step:
         return observed_step(document("beta"), reply="", thought="Alpha was built by Beta.", query="Alpha was built by")
 
-    def test_is_kept_however_unlikely_it_is(self):
+    def test_is_kept_however_unlikely_it_is_also_without_log_probabilities(self):
         way, reached = check(self.searched(), doubting(Beta=0.1))
-
         assert (way, event(reached)["again"]) == ("kept", True)
 
-    def test_needs_no_log_probabilities(self):
         way, reached = check(self.searched(), Step(Action.SEARCH, reply="Alpha is big.", query="Alpha is big."))
-
         assert (way, event(reached)["lowest"]) == ("kept", None)
 
-    def test_is_still_one_behind_a_reply_that_could_not_be_read(self):
+    def test_is_still_one_behind_a_reply_that_could_not_be_read_but_not_behind_the_search_for_the_question(self):
         assert check(self.searched(), Step(Action.UNREADABLE, reply="Al"), doubting(Beta=0.1))[0] == "kept"
-
-    def test_is_not_one_behind_the_search_for_the_question(self):
         assert check(doubting(Beta=0.1))[0] == "state"
 
 

@@ -154,13 +154,11 @@ class TestCall:
     def test_model_key_and_parameters_reach_the_server(self, server: FakeModelServer, how: str):
         model = ChatModel(generation_kwargs={"temperature": 0.1, "seed": 1, "extra_body": {"top_k": 5}})
         reply = call(model, how, generation_kwargs={"temperature": 0.7, "stop": ["Observation:"]})
-        assert reply.text == "Paris"
-        assert reply.meta["usage"]["prompt_tokens"] == 7
+        assert (reply.text, reply.meta["usage"]["prompt_tokens"]) == ("Paris", 7)
         assert reply.meta["finish_reason"] == "stop"
         request = server.requests[0]
         assert request["path"] == "/v1/chat/completions"
-        assert request["authorization"] == "Bearer sk-secret"
-        assert request["model"] == "tiny"
+        assert (request["authorization"], request["model"]) == ("Bearer sk-secret", "tiny")
         assert (request["temperature"], request["seed"], request["top_k"]) == (0.7, 1, 5)
         assert request["stop"] == ["Observation:"]
         assert "response_format" not in request
@@ -191,8 +189,7 @@ class TestCall:
         answer["choices"][0]["finish_reason"] = "length"
         server.answers = [(200, answer)]
         reply = call(ChatModel(), how, generation_kwargs={"response_format": FORMAT})
-        assert reply.text == '{"place": "Par'
-        assert reply.meta["finish_reason"] == "length"
+        assert (reply.text, reply.meta["finish_reason"]) == ('{"place": "Par', "length")
 
     @both_ways
     @pytest.mark.parametrize(
@@ -203,8 +200,7 @@ class TestCall:
     ):
         monkeypatch.setenv("PREFRAG_LLM_STRUCTURED", setting)
         call(ChatModel(), how, generation_kwargs={"response_format": FORMAT, "extra_body": {"top_k": 5}})
-        assert server.requests[0].get("response_format") == sent
-        assert server.requests[0]["top_k"] == 5
+        assert (server.requests[0].get("response_format"), server.requests[0]["top_k"]) == (sent, 5)
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])

@@ -150,8 +150,7 @@ class TestWaiting:
             return len(await asyncio.gather(*(generator.run_async(QUESTION) for generator in generators)))
 
         before = threading.active_count()
-        assert asyncio.run(many()) == 100
-        assert asyncio.run(many()) == 100
+        assert (asyncio.run(many()), asyncio.run(many())) == (100, 100)
         assert len(server.bodies) == 200
         assert threading.active_count() <= before + 1, "one thread for all instances"
 

@@ -28,15 +28,11 @@ async def test_calls_the_model_where_they_are_not_and_keeps_their_probability(st
         assert after.usage.llm_calls == {"judge": 1}
 
 
-def test_calls_the_model_where_the_trees_do_not_know_such_passages():
+def test_calls_the_model_where_the_trees_do_not_know_such_passages_and_has_bounds_of_its_own():
     verdict, _ = CascadeJudge(FixedTrees(0.9, unknown="words is 900"), FixedJudge(False)).judge(JUDGED)
-
-    assert (verdict.status, verdict.judged_by) == (False, "model")
-
-
-def test_has_bounds_of_its_own():
     narrow = CascadeJudge(FixedTrees(0.6), FixedJudge(False), unsure_from=0.5, unsure_to=0.5)
 
+    assert (verdict.status, verdict.judged_by) == (False, "model")
     assert narrow.judge(JUDGED)[0].judged_by == "classifier"
 
 

@@ -27,10 +27,10 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
     return judge(*script, **settings).judge(reached)
 
 
-@for_each("settings, message", ({"on_doubt": "ask"}, "set it to keep, end or switch"))
-def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        judge(TRUE, **settings)
+def test_doubt_keeps_where_nothing_else_is_set_and_settings_that_make_no_sense_are_refused_in_words():
+    assert judged(JUDGED, "Perhaps.")[0].status is True
+    with pytest.raises(ValueError, match="set it to keep, end or switch"):
+        judge(TRUE, on_doubt="ask")
 
 
 def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
@@ -42,21 +42,17 @@ def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
     assert "Alpha was built by Beta." not in CALLS["judge"][0]["prompt"]
 
 
-def test_before_anything_was_observed_nothing_is_known():
-    judged(state(SECOND), TRUE)
-
-    assert "(nothing yet)" in CALLS["judge"][0]["prompt"]
-
-
 def test_sees_question_observed_and_new_passages_apart():
+    judged(state(SECOND), TRUE)
     judged(JUDGED, TRUE)
 
-    prompt = CALLS["judge"][0]["prompt"]
-    known, new = prompt.split("New information:")
+    nothing, call = CALLS["judge"]
+    known, new = call["prompt"].split("New information:")
     assert JUDGED.question in known
     assert "Alpha was built" in known
     assert "Beta is a yard" in new
-    assert CALLS["judge"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
+    assert "(nothing yet)" in nothing["prompt"]
+    assert call["generation_kwargs"]["response_format"]["type"] == "json_schema"
 
 
 @for_each(
@@ -99,10 +95,6 @@ def test_what_is_not_understood_twice_is_decided_by_the_setting(reply: str, sett
     assert (verdict.status, verdict.parsed) == (status, False)
     assert after.usage.llm_calls == {"judge": 2}
     assert "unreadable" in kinds(after)
-
-
-def test_doubt_keeps_where_nothing_else_is_set():
-    assert judged(JUDGED, "Perhaps.")[0].status is True
 
 
 def test_doubt_may_end_the_run_with_its_state():
@@ -152,19 +144,17 @@ class TestScores:
     def scored(self, *script: str, **settings: Any) -> tuple[Relevance, State]:
         return judge(*script, **settings).score(JUDGED, self.PASSAGES)
 
-    def test_from_0_to_10_are_from_minus_1_to_1_and_come_of_one_call(self):
+    def test_from_0_to_10_are_from_minus_1_to_1_and_come_of_one_call_that_numbers_the_passages(self):
         relevance, reached = self.scored('{"1": 10, "2": "3.5"}')
 
         assert relevance == Relevance((1.0, -0.3), "model")
         assert reached.usage.llm_calls == {"judge": 1}
-
-    def test_the_prompt_numbers_the_passages_and_the_reply_is_held_to_their_numbers(self):
-        self.scored('{"1": 10, "2": 0}')
-
         call = CALLS["judge"][0]
         assert "[1] beta\n| Beta is a yard.\n\n[2] gamma\n| Gamma is a town." in call["prompt"]
         schema = call["generation_kwargs"]["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["1", "2"]
+        # An object around them or words before them do not matter.
+        assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
     def test_a_reply_has_room_for_the_scores_of_many(self):
         many = [document(f"d{number}") for number in range(80)]
@@ -173,9 +163,6 @@ class TestScores:
         judge("{}", generation_kwargs={"max_tokens": 2_000}).score(JUDGED, many)
 
         assert [call["generation_kwargs"]["max_tokens"] for call in CALLS["judge"][::2]] == [960, 2_000]
-
-    def test_an_object_around_them_or_words_before_them_do_not_matter(self):
-        assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
     def test_equal_passages_have_one_number_and_one_score(self):
         beta, gamma = self.PASSAGES

@@ -115,16 +115,10 @@ class TestAlternative:
         settings = {"sources": ("local", "archive", "web"), **changes}
         return judged(state(FIRST, step, **settings), False, sources=SOURCES)[0]
 
-    def test_is_the_next_source(self):
+    def test_is_the_next_source_or_the_one_that_the_model_named_where_that_is_another_and_allowed(self):
         assert self.after() == "switch_archive"
-
-    def test_is_the_source_that_the_model_named(self):
         assert self.after("web") == "switch_web"
-
-    def test_is_another_when_the_model_named_the_one_that_was_searched(self):
         assert self.after("local") == "switch_archive"
-
-    def test_is_never_one_that_the_request_forbids(self):
         assert self.after("archive", sources=("local", "web")) == "switch_web"
 
     def test_is_reported_with_the_query(self):
@@ -139,16 +133,12 @@ class TestSwitchAtTheNextStep:
         output = switch(status, switch_at="next_step").run(reached)
         return next(iter(output.items()))
 
-    def test_has_nowhere_to_switch_to_now(self):
-        outputs = switch(switch_at="next_step").__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-        assert set(outputs) == {"kept"}
-
     @for_each("status", True, False)
-    def test_keeps_what_was_found_with_its_verdict(self, status: bool):
+    def test_keeps_what_was_found_with_its_verdict_and_has_nowhere_to_switch_to_now(self, status: bool):
         output, after = self.judged(status)
 
         assert (output, after.step.verdict.status, kinds(after)) == ("kept", status, ["verdict"])  # type: ignore[union-attr]
+        assert set(switch(switch_at="next_step").__haystack_output__._sockets_dict) == {"kept"}  # type: ignore[attr-defined]
 
     @for_each(
         "step",

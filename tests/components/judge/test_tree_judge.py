@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,31 @@ class TestVerdict:
 
         assert (verdict.status, verdict.judged_by, verdict.score) == (True, "classifier", None)
         assert "words is 900, outside of 5 to 400" in verdict.analysis
+
+    @for_each(
+        "cost, text, share, status",
+        (2, "The yard that built it won a prize.", 75, True),
+        (2, "The yard won a prize.", 50, False),
+        (1, "The yard that built it won a prize.", 75, False),
+        (math.inf, "A town.", 0, True),
+    )
+    def test_where_the_web_gets_the_question_most_of_its_words_in_one_passage_suffice(
+        self, cost: float, text: str, share: int, status: bool
+    ):
+        found_last = search_step("Gamma", found(document("x", text)), reply="")
+        reached = state(observed_step(OTHER), found_last, typed_only=("web",))
+
+        verdict, _ = FixedTrees(0.5, cost_of_leaving=cost).judge(reached)
+
+        assert (verdict.status, verdict.judged_by, verdict.score) == (status, "words", None)
+        assert f"holds {share}% of the question's words" in verdict.analysis
+        assert FixedTrees(0.5).judge(reached.with_call("reasoner", {}))[0].judged_by == "classifier"
+
+    def test_what_an_earlier_search_found_counts_and_a_question_of_no_words_stays(self):
+        shown = state(observed_step(SHOWN), search_step("Gamma", found(OTHER)), typed_only=("web",))
+        short = replace(shown, question="Who is it?")
+
+        assert all(FixedTrees(0.0).judge(one)[0].status for one in (shown, short))
 
     def test_leaves_it_where_leaving_costs_nothing(self):
         assert not FixedTrees(0.01, unknown="words is 900", cost_of_leaving=0).judge(after(WANTED))[0].status

@@ -13,17 +13,8 @@ from tests.for_each import for_each
 class TestReadBoolean:
     @for_each(
         "value",
-        True,
-        "True",
-        "true",
-        " TRUE ",
-        '"True"',
-        "`true`",
-        "**True**",
-        "True.",
-        "yes",
-        1,
-        "True, because it is new",
+        *(True, "True", "true", " TRUE ", '"True"', "`true`", "**True**", "True.", "yes"),
+        *(1, "True, because it is new"),
     )
     def test_true(self, value: Any):
         assert read_boolean(value) is True

@@ -54,11 +54,7 @@ class TestRewriting:
 
     @for_each(
         "reply",
-        "",
-        "When did it win?",
-        '{"question": ""}',
-        '{"question": 1974}',
-        "{}",
+        *("", "When did it win?", '{"question": ""}', '{"question": 1974}', "{}"),
         f'{{"question": "{"x" * 4_001}"}}',
     )
     def test_that_cannot_be_used_leaves_the_question(self, reply: str):

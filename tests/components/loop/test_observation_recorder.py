@@ -62,13 +62,13 @@ class TestSupplement:
         assert ids(reached) == ["local", "archive", "web"]
         assert reached.step.source == "local+archive+web"
 
-    def test_shows_the_source_first_that_the_request_prefers(self):
+    def test_shows_the_source_first_that_the_request_prefers_and_a_document_of_two_sources_once(self):
         ways = [self.way(source, document(source), preferred="web") for source in ("local", "web")]
 
         assert ids(recorded(*ways, merge=True)) == ["web", "local"]
-
-    def test_shows_a_document_of_two_sources_once(self):
         assert ids(recorded(self.way("web", ALPHA), self.way("local", ALPHA, BETA), merge=True)) == ["alpha", "beta"]
+        # Only the sources that gave something are named.
+        assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 
     def test_shows_documents_of_two_sources_with_the_same_id(self):
         other = document("alpha", content="Another alpha.")
@@ -76,9 +76,6 @@ class TestSupplement:
         reached = recorded(self.way("local", ALPHA), self.way("web", other), merge=True)
 
         assert [shown.content for shown in reached.step.documents] == [ALPHA.content, other.content]
-
-    def test_names_only_the_sources_that_gave_something(self):
-        assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 
     def test_reports_what_happened_before_once_and_then_each_source(self):
         reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)

@@ -17,9 +17,11 @@ def routed(reached: State, **changes: object) -> tuple[str, State]:
     return next(iter(output.items()))
 
 
-def test_needs_a_source():
+def test_needs_a_source_and_cannot_follow_the_model_and_ask_all():
     with pytest.raises(ValueError, match="name at least one source"):
         PreferenceRouter([])
+    with pytest.raises(ValueError, match="choose one"):
+        PreferenceRouter(["local"], follow_model=True, ask_all=True)
 
 
 def test_has_one_output_for_each_source():
@@ -34,11 +36,6 @@ def test_has_one_output_for_all_sources_that_are_searched_at_once():
     assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
 
 
-def test_cannot_follow_the_model_and_ask_all():
-    with pytest.raises(ValueError, match="choose one"):
-        PreferenceRouter(["local"], follow_model=True, ask_all=True)
-
-
 class TestSearches:
     def test_go_to_the_preferred_source_whatever_the_model_names(self):
         output, reached = routed(state(search_step("aurora", named_source="web")))
@@ -46,13 +43,9 @@ class TestSearches:
         assert output == "search_local"
         assert reached.events[-1].to_dict() == {"kind": "search", "step": 1, "source": "local", "query": "aurora"}
 
-    def test_go_to_the_source_that_the_request_prefers(self):
+    def test_go_to_the_source_that_the_request_prefers_or_in_the_ablation_to_the_one_that_the_model_names(self):
         assert routed(state(search_step(), preferred="web"))[0] == "search_web"
-
-    def test_follow_the_model_in_the_ablation(self):
         assert routed(state(search_step(named_source="web")), follow_model=True)[0] == "search_web"
-
-    def test_go_to_the_preferred_source_in_the_ablation_when_the_tool_names_none(self):
         assert routed(state(search_step()), follow_model=True)[0] == "search_local"
 
     @for_each("allowed", ("local", "web"), ("web",))

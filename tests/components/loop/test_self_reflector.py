@@ -55,8 +55,7 @@ class TestLabelOfTheReply:
         output, reached = reflected(labelled(label, sources=("local", "archive")))
 
         assert output == "supplement"
-        assert reached.supplements == 1
-        assert reached.query == QUESTION
+        assert (reached.supplements, reached.query) == (1, QUESTION)
         assert [event.to_dict() for event in reached.events[1:]] == [
             {"kind": "search", "step": 1, "source": source, "query": QUESTION} for source in ("local", "archive")
         ]

@@ -43,8 +43,7 @@ class TestWhich:
         after = refined(LONG, NOW)
 
         assert [document.content for document in after.steps[0].shown] == [SUMMARY]
-        assert after.steps[0].documents == LONG.documents
-        assert after.observed == LONG.documents
+        assert (after.steps[0].documents, after.observed) == (LONG.documents, LONG.documents)
 
     def test_the_current_one_never_is(self):
         after = refined(SHORT, NOW)
@@ -53,8 +52,9 @@ class TestWhich:
         assert refined(SHORT, LONG).steps == (SHORT, LONG), "not even when it has been observed already"
         assert "refiner" not in CALLS
 
-    def test_the_first_retrieval_has_none_before_it(self):
+    def test_the_first_retrieval_has_none_before_it_and_switched_off_it_does_nothing(self):
         assert refined(NOW).steps == (NOW,)
+        assert refined(LONG, NOW, enabled=False).steps == (LONG, NOW)
 
     @for_each("between", Step(Action.UNREADABLE, observed=True), answer_step())
     def test_replies_without_passages_do_not_count(self, between: Step):
@@ -76,9 +76,6 @@ class TestWhich:
         assert refined(LONG, NOW, threshold=before).steps[0].refined is None
         assert refined(LONG, NOW, threshold=before - 1).steps[0].refined is not None
 
-    def test_switched_off_it_does_nothing(self):
-        assert refined(LONG, NOW, enabled=False).steps == (LONG, NOW)
-
 
 class TestSummary:
     def test_is_requested_with_the_question_the_current_query_and_all_the_passages(self):
@@ -90,10 +87,13 @@ class TestSummary:
         assert "[2] beta" in drop_codes(prompt)
         assert "Delta." not in prompt
 
-    def test_for_a_supplement_is_requested_with_the_question_alone(self):
+    def test_for_a_supplement_is_requested_without_a_query_and_with_the_prompts_of_the_papers_without_marks(self):
         refined(LONG, answer_step(searches=(found(document("delta")),)))
+        refiner().run(state(LONG, NOW, prompts="paper"))
 
-        assert "New query" not in CALLS["refiner"][0]["prompt"]
+        supplement, paper = (call["prompt"] for call in CALLS["refiner"])
+        assert "New query" not in supplement
+        assert "square brackets" not in paper
 
     def test_is_shown_under_the_source_and_the_step_of_its_passages(self):
         (summary,) = refined(LONG, NOW).steps[0].shown
@@ -115,11 +115,6 @@ class TestSummary:
         shown = passages(after.steps[0].shown, marks=prompt_marks(after))
 
         assert shown.endswith(f"| Beta built Alpha {mark}, says (1) and (1zz).")
-
-    def test_with_the_prompts_of_the_papers_asks_for_no_marks(self):
-        refiner().run(state(LONG, NOW, prompts="paper"))
-
-        assert "square brackets" not in CALLS["refiner"][0]["prompt"]
 
     def test_is_reported_with_its_tokens(self):
         event = refined(LONG, NOW).events[0]

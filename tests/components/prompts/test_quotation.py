@@ -17,19 +17,7 @@ from tests.gguf import GGUF, needs_gguf
 from tests.hostile import CONTROL_TOKENS, LINES, TAGS, find_faults
 
 HOSTILE = st.lists(st.one_of(st.sampled_from((*CONTROL_TOKENS, *TAGS, *LINES, "[1]", "\n", "[W1kx]")), st.text()))
-INVISIBLE = [
-    "\u200b",
-    "\u202e",
-    "\u2066",
-    "\ufeff",
-    "\u00ad",
-    "\ufe0f",
-    "\U000e0041",
-    "\U000e0100",
-    "\x00",
-    "\x07",
-    "\x9c",
-]
+INVISIBLE = [*"\u200b\u202e\u2066\ufeff\u00ad\ufe0f\U000e0041\U000e0100\x00\x07\x9c"]
 
 
 class TestPassages:

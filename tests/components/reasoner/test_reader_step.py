@@ -93,14 +93,9 @@ def searched(*found: tuple[str, list[Document]]) -> State:
     return replace(state(*steps), question=QUESTION)
 
 
-def test_the_question_is_searched_first():
+def test_the_question_is_searched_first_then_the_names_in_the_two_best_documents_and_what_they_leave_open():
     assert next_query(replace(state(), question=QUESTION)) == QUESTION
-
-
-def test_then_the_names_in_the_two_best_documents_and_what_they_leave_open():
-    query = next_query(searched((QUESTION, [LAMP, SHOP, MARKET])))
-
-    assert query == "Mona Reeve Saltreach town designer born"
+    assert next_query(searched((QUESTION, [LAMP, SHOP, MARKET]))) == "Mona Reeve Saltreach town designer born"
 
 
 def test_names_that_were_searched_for_are_not_searched_for_again():
@@ -140,24 +135,18 @@ PRIZE_QUESTION = "When did the yard that built the Aurora win the prize?"
 SHIP = document("Aurora", content="The Aurora was built in a yard at Gamma.")
 
 
-def test_the_first_is_the_question():
+def test_the_first_is_the_question_and_later_ones_name_a_passage_and_what_no_passage_holds():
     assert open_queries(state()) == [PRIZE_QUESTION]
-
-
-def test_later_ones_name_a_passage_and_what_no_passage_holds():
     assert open_queries(state(observed_step(SHIP, document("Gamma")))) == ["Aurora prize", "Gamma prize"]
+    # None is searched for again.
+    found = observed_step(SHIP, query=PRIZE_QUESTION), observed_step(SHIP, query="Aurora prize")
+    assert open_queries(state(*found)) == []
 
 
 def test_where_every_word_is_held_the_question_is_asked_of_each_passage():
     prize = document("Prize", content="The prize of the yard that built the Aurora.")
 
     assert open_queries(state(observed_step(prize))) == [f"Prize {PRIZE_QUESTION}"]
-
-
-def test_none_is_searched_for_again():
-    found = observed_step(SHIP, query=PRIZE_QUESTION), observed_step(SHIP, query="Aurora prize")
-
-    assert open_queries(state(*found)) == []
 
 
 def test_they_are_few_and_short():

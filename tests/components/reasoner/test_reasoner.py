@@ -73,8 +73,10 @@ class TestPrompt:
         assert places == sorted(places)
         assert drop_codes(prompt).count("Observation: [1] alpha") == 1
 
-    def test_shows_no_observation_where_there_was_none(self):
+    def test_shows_no_observation_where_there_was_none_and_the_form_that_is_set_for_answers(self):
         assert not prompt_for(state(answer_step("1812"))).endswith("Observation:")
+        assert "ANSWER yes OR no" in prompt_for(state(), answer_format="ANSWER yes OR no")
+        assert "None" not in prompt_for(state(observed_step(document("", title=None, content=None))))
 
     def test_holds_the_conversation_unless_the_question_was_rewritten(self):
         history = (("user", "Who built Aurora?"), ("assistant", "The yard in Beta."))
@@ -84,17 +86,11 @@ class TestPrompt:
             State("When did the yard win?", settings(), history=history, typed="And when?")
         )
 
-    def test_requests_answers_in_the_form_that_is_set(self):
-        assert "ANSWER yes OR no" in prompt_for(state(), answer_format="ANSWER yes OR no")
-
     def test_may_be_a_file_of_your_own(self, tmp_path: Path):
         own = tmp_path / "own.jinja"
         own.write_text("{{ question }} in {{ max_steps }} steps")
 
         assert prompt_for(state(), prompt=str(own)) == f"{QUESTION} in 3 steps"
-
-    def test_bears_documents_without_title_and_text(self):
-        assert "None" not in prompt_for(state(observed_step(document("", title=None, content=None))))
 
     def test_of_a_forced_answer_ends_where_the_answer_begins(self):
         assert prompt_for(state(search_step("last")), must_answer=True).endswith("Final Answer:")
@@ -102,15 +98,15 @@ class TestPrompt:
 
 
 class TestFormat:
-    def test_of_a_model_server_is_text_with_a_stop(self):
-        reasoner().run(state())
-
-        assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["\nObservation:"]
-
-    def test_of_the_embedded_model_is_constrained(self):
+    def test_of_a_model_server_is_text_with_a_stop_and_of_the_embedded_model_is_constrained(self):
+        reasoner(generation_kwargs={"temperature": 0.5}).run(state())
         reasoner('{"thought": "a", "action": "Search_Engine", "query": "x"}', model={"is_embedded": True}).run(state())
 
-        assert CALLS["model"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
+        text, constrained = (call["generation_kwargs"] for call in CALLS["model"])
+        assert text["stop"] == ["\nObservation:"]
+        assert constrained["response_format"]["type"] == "json_schema"
+        # The sampling that is set is kept.
+        assert (text["temperature"], text["top_p"]) == (0.5, 0.9)
 
     def test_json_is_read_as_json(self):
         reply = '{"thought": "a", "action": "Final_Answer", "answer": "1974", "label": "CORRECT"}'
@@ -118,12 +114,6 @@ class TestFormat:
         step = reasoner(reply, reply_format="json").run(state())["state"].step
 
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
-
-    def test_keeps_the_sampling_that_is_set(self):
-        reasoner(generation_kwargs={"temperature": 0.5}).run(state())
-
-        sent = CALLS["model"][0]["generation_kwargs"]
-        assert (sent["temperature"], sent["top_p"]) == (0.5, 0.9)
 
 
 class TestStep:

@@ -155,8 +155,7 @@ def test_the_server_is_asked_about_a_field_once():
     retriever = ElasticsearchMultiMatchRetriever(store_with(client))
     for _ in range(3):
         retriever.run(query="Danube", filters=OLD)
-    assert client.field_requests == [["year"]]
-    assert len(client.searches) == 3
+    assert (client.field_requests, len(client.searches)) == ([["year"]], 3)
 
 
 @pytest.mark.parametrize("query", ["", "  "])

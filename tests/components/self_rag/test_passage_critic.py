@@ -66,18 +66,13 @@ def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, An
 
 
 class TestTheCall:
-    def test_is_made_once_a_passage_which_stands_alone_in_its_prompt(self):
-        routed(POOR)
+    def test_is_made_once_a_passage_which_stands_alone_in_its_prompt_and_constrained_in_the_order_of_the_paper(self):
+        assert routed(POOR)[1].usage.llm_calls == {"critic": 3}
 
         prompts = [call["prompt"] for call in CALLS["critic"]]
-        assert len(prompts) == 3
         for prompt, shown in zip(prompts, (ALPHA, BETA, GAMMA), strict=True):
             assert f"Question: {QUESTION}" in prompt
             assert [one.id for one in (ALPHA, BETA, GAMMA) if str(one.content) in prompt] == [shown.id]
-
-    def test_is_constrained_to_the_three_critiques_and_the_answer_in_the_order_of_the_paper(self):
-        routed(POOR)
-
         schema = CALLS["critic"][0]["generation_kwargs"]["response_format"]["json_schema"]
         assert schema["name"] == "critique"
         assert list(schema["schema"]["properties"]) == ["relevance", "answer", "support", "usefulness"]
@@ -92,9 +87,6 @@ class TestTheCall:
         routed(POOR, reached=CLOSED)
 
         assert "only yes or no" in CALLS["critic"][0]["prompt"]
-
-    def test_is_counted(self):
-        assert routed(POOR)[1].usage.llm_calls == {"critic": 3}
 
 
 class TestTheChoice:

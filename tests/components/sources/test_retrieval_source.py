@@ -18,7 +18,7 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import Search
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.web_gate import WebGate
-from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
+from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
 from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
 from tests.for_each import for_each
@@ -159,16 +159,12 @@ class TestSerialisation:
 
 
 class TestDocuments:
-    def test_of_a_plain_query_are_given_like_those_of_any_retriever(self):
+    async def test_of_a_plain_query_are_given_like_those_of_any_retriever_in_both_ways(self):
         output = source(Giving(*numbered(3)), top_k=2).run("tide tables")
 
         assert list(output) == ["documents"]
         assert [found.id for found in output["documents"]] == ["1", "2"]
-
-    async def test_of_both_ways_are_the_same(self):
-        there, here = source(Giving(*numbered(3))), source(Giving(*numbered(3)))
-
-        assert await there.run_async("tide tables", top_k=1) == here.run("tide tables", top_k=1)
+        assert await source(Giving(*numbered(3))).run_async("tide tables", top_k=2) == output
 
     def test_carry_the_name_of_the_source_and_no_vectors(self):
         vector = SparseEmbedding(indices=[0], values=[1.0])
@@ -236,10 +232,9 @@ class TestCandidates:
     def test_are_requested_ranked_and_cut(self):
         retriever = ScriptedRetriever({"beta": "B.", "alpha": "A."}, "local")
 
-        output = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1).run("ALPHA, what of beta")
+        [found] = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1).run("what of beta")["documents"]
 
-        assert CALLS["local"][0]["top_k"] == 50
-        assert len(output["documents"]) == 1
+        assert (CALLS["local"][0]["top_k"], found.meta["title"]) == (50, "beta")
 
     def test_are_put_in_the_rankers_order(self):
         given = [document("beta"), document("alpha")]
@@ -248,21 +243,19 @@ class TestCandidates:
 
         assert [found.id for found in output["documents"]] == ["alpha", "beta"]
 
-    @for_each("top_k", 3, 7, 20)
-    def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
-        ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
-
-        assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
-
-    def test_are_never_fewer_than_requested(self):
+    def test_are_requested_in_no_smaller_number_and_given_as_many_as_there_are(self):
         retriever = ScriptedRetriever({}, "local")
 
         source(retriever, candidates=5).run("a", top_k=9)
 
         assert CALLS["local"][0]["top_k"] == 9
-
-    def test_that_are_fewer_than_requested_are_all_given(self):
         assert len(source(Giving(*numbered(2)), top_k=9).run("a")["documents"]) == 2
+
+    @for_each("top_k", 3, 7, 20)
+    def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
+        ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
+
+        assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
 
     def test_of_a_ranker_that_fails_count_as_a_failure(self):
         class Broken:
@@ -324,12 +317,13 @@ class TestContext:
 
         assert provider.passed == [(QUESTION, ["a", "b"])] * 2
 
-    def test_is_not_there_for_a_plain_query(self):
+    def test_is_not_there_for_a_plain_query_nor_for_a_source_outside(self):
         provider = Aware()
 
         source(provider).run("yard")
+        source(provider, name="web", external=True).run(self.SECOND_STEP)
 
-        assert provider.passed == [(None, None)]
+        assert provider.passed == [(None, None)] * 2
 
     def test_goes_to_each_provider_as_far_as_it_takes_it(self):
         first, second = Aware(errors=(ConnectionError("gone"),)), Giving(document("c"))
@@ -338,13 +332,6 @@ class TestContext:
 
         assert [found.id for found in last_search(reached).documents] == ["c"]
         assert first.passed == [(QUESTION, ["a", "b"])]
-
-    def test_never_goes_to_a_source_outside(self):
-        provider = Aware()
-
-        source(provider, name="web", external=True).run(self.SECOND_STEP)
-
-        assert provider.passed == [(None, None)]
 
     def test_distinguishes_the_searches_of_a_recording(self, tmp_path: Path):
         kept = tmp_path / "kept.jsonl"
@@ -410,11 +397,12 @@ class TestRetries:
 
 
 class TestDeadline:
-    def test_ends_a_call_that_hangs(self, hanging: Hanging):
-        search = last_search(source(hanging, retry_policy=once(DEADLINE)).run(state(search_step())))
+    async def test_ends_a_call_that_hangs_in_both_ways(self, hanging: Hanging):
+        waiting = source(hanging, retry_policy=once(DEADLINE))
 
-        assert search.error == "Hanging: no reply within 0.05 s"
-        assert search.documents == ()
+        for output in (waiting.run(state(search_step())), await waiting.run_async(state(search_step()))):
+            assert last_search(output).error == "Hanging: no reply within 0.05 s"
+            assert last_search(output).documents == ()
 
     def test_takes_a_thread_for_the_call_unless_the_retriever_is_embedded(self):
         threads = []
@@ -433,11 +421,6 @@ class TestDeadline:
             source(retriever).run("a")
 
         assert threads == [False, True]
-
-    async def test_ends_an_asynchronous_call_that_hangs(self, hanging: Hanging):
-        search = last_search(await source(hanging, retry_policy=once(DEADLINE)).run_async(state(search_step())))
-
-        assert search.error == "Hanging: no reply within 0.05 s"
 
     async def test_ends_a_call_in_a_thread_that_hangs_and_does_not_keep_the_loop(self):
         hanging = HangingInAThread()
@@ -524,27 +507,19 @@ class TestDomains:
 
 
 class TestSwitchedOff:
-    def test_an_external_source_calls_nobody(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-        outside = Giving(document("a"))
-
-        output = source(outside, name="web", external=True).run(state(search_step()))
-
-        assert outside.queries == []
-        assert last_search(output).skipped
-        assert output["state"].events == ()
-
-    async def test_a_plain_query_leaves_no_more_than_one_in_a_state(self, monkeypatch: pytest.MonkeyPatch):
+    async def test_an_external_source_calls_nobody_for_a_state_or_a_plain_query_and_a_local_one_answers(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("PREFRAG_WEB", "off")
         outside = Giving(document("a"))
         web = source(outside, name="web", external=True)
 
+        output = web.run(state(search_step()))
+
+        assert last_search(output).skipped
+        assert output["state"].events == ()
         assert web.run("a") == await web.run_async("a") == {"documents": []}
         assert outside.queries == []
-
-    def test_a_local_source_answers_all_the_same(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
         assert len(source(Giving(document("a"))).run("a")["documents"]) == 1
 
     def test_a_recording_of_the_web_is_not_played_either(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -565,21 +540,18 @@ class TestSwitchedOff:
 
 
 class TestLeavingThisMachine:
-    def search(self, retriever: Any, **changes: Any) -> Search:
-        return last_search(source(retriever, **changes).run(state(search_step())))
-
-    def test_is_reported_of_an_external_source_found_or_failed(self):
-        assert self.search(Giving(document("a")), external=True).sent_out
-        assert self.search(Giving(errors=(OSError("x"),)), external=True).sent_out
-
-    def test_is_not_reported_of_a_local_source(self):
-        assert not self.search(Giving(document("a"))).sent_out
-
-    def test_is_not_reported_of_a_stand_in(self):
-        assert not self.search(StandIn(document("a")), external=True).sent_out
-
-    def test_is_reported_of_the_fallback_as_well(self):
-        assert self.search(Giving(errors=(OSError("x"),)), retry_policy=once(fallback=Giving()), external=True).sent_out
+    @for_each(
+        "retriever, changes, sent_out",
+        (Giving(document("a")), {"external": True}, True),
+        (Giving(errors=(OSError("x"),)), {"external": True}, True),
+        (Giving(errors=(OSError("x"),)), {"external": True, "retry_policy": once(fallback=Giving())}, True),
+        (Giving(document("a")), {}, False),
+        (StandIn(document("a")), {"external": True}, False),
+    )
+    def test_is_reported_of_an_external_source_that_is_no_stand_in(
+        self, retriever: Giving, changes: dict[str, Any], sent_out: bool
+    ):
+        assert last_search(source(retriever, **changes).run(state(search_step()))).sent_out is sent_out
 
 
 class TestRecording:
@@ -643,14 +615,10 @@ class TestObservedLast:
         searching = source(Giving(*map(document, given)), **changes)
         return [one.id for one in last_search(searching.run(self.SECOND_STEP)).documents]
 
-    def test_is_off_unless_it_is_set(self):
+    def test_puts_what_was_observed_behind_the_new_before_the_cut_where_it_is_set(self):
         assert self.found("a", "c", "d") == ["a", "c"]
-
-    def test_puts_what_was_observed_behind_the_new_before_the_cut(self):
         assert self.found("a", "c", "d", observed_last=True) == ["c", "d"]
         assert self.found("b", "a", "c", observed_last=True) == ["c", "b"]
-
-    def test_sees_behind_the_cut_of_the_ranker(self):
         assert self.found("a", "b", "c", observed_last=True, ranker=TitleMatchRanker()) == ["c", "a"]
 
     def test_knows_a_document_that_was_observed_repaired(self):
@@ -687,27 +655,21 @@ class TestObservedLast:
 
 
 class TestLookups:
-    def test_are_one_where_a_retriever_does_not_count_them(self):
-        assert last_search(source(Giving()).run(state(search_step()))).lookups == 1
+    class Counting(Giving):
+        def run(self, query: str) -> dict[str, Any]:
+            return {**super().run(query), "lookups": 23}
 
-    def test_are_those_that_a_retriever_counts(self):
-        class Counting(Giving):
-            def run(self, query: str) -> dict[str, Any]:
-                return {**super().run(query), "lookups": 23}
-
-        assert last_search(source(Counting()).run(state(search_step()))).lookups == 23
-
-    def test_of_a_second_provider_are_added_and_those_of_another_attempt_are_not(self):
-        failing = Giving(errors=(OSError("gone"), OSError("gone")))
-
-        reached = source(failing, retry_policy=again(1, Giving())).run(state(search_step()))
-
-        assert last_search(reached).lookups == 2
-
-    def test_of_a_source_that_is_closed_are_none(self):
-        reached = source(Giving(), name="other").run(state(search_step()))
-
-        assert last_search(reached).lookups == 0
+    @for_each(
+        "retriever, changes, lookups",
+        (Giving(), {}, 1),
+        (Counting(), {}, 23),
+        # Those of a second provider are added, and those of another attempt are not.
+        (Giving(errors=(OSError("gone"), OSError("gone"))), {"retry_policy": again(1, Giving())}, 2),
+        # The source is closed.
+        (Giving(), {"name": "other"}, 0),
+    )
+    def test_are_one_or_those_that_a_retriever_counts(self, retriever: Giving, changes: dict[str, Any], lookups: int):
+        assert last_search(source(retriever, **changes).run(state(search_step()))).lookups == lookups
 
 
 def test_warms_up_its_parts():
@@ -731,15 +693,6 @@ async def test_concurrent_calls_of_one_source_do_not_mix():
     assert [[found.meta["title"] for found in last_search(output).documents] for output in outputs] == [
         [str(number)] for number in range(20)
     ]
-
-
-def test_settings_reach_a_retriever_as_they_are():
-    filters = {"operator": "AND", "conditions": [YEAR]}
-    run_settings = settings(filters=filters)
-
-    source(ScriptedRetriever({}, "local")).run(state(search_step(), filters=run_settings.filters))
-
-    assert CALLS["local"][0]["filters"] == filters
 
 
 async def test_a_nested_pipeline_searches_whichever_engine_it_has():

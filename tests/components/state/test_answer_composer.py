@@ -58,8 +58,7 @@ class TestAnswer:
     def test_that_is_empty_or_nothing_but_a_citation_is_an_error(self, last: Step):
         result = compose(state(observed_step(LOCAL), last))
 
-        assert result["answer"] == ""
-        assert result["errors"] == ["The model gave no answer in words."]
+        assert (result["answer"], result["errors"]) == ("", ["The model gave no answer in words."])
 
     def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
         observed = state(observed_step(LOCAL))
@@ -151,8 +150,7 @@ class TestSteps:
         first, second, third = compose(finished())["steps"]
 
         assert (first["step"], first["action"], first["verdict"], first["documents"]) == (1, "search", None, ["alpha"])
-        assert second["searched"] == ["local", "web"]
-        assert second["source"] == "web"
+        assert (second["searched"], second["source"]) == (["local", "web"], "web")
         assert second["verdict"] == {
             "status": False,
             "judged_by": "model",
@@ -280,8 +278,7 @@ class TestWhenUnsure:
         assert result["guess"] == ("1812" if unsure else None)
         assert result["answered"] is not unsure
         assert [one["id"] for one in result["evidence"]] == (["alpha"] if unsure else [])
-        assert result["answer"] == ("" if unsure else "1812")
-        assert result["errors"] == []
+        assert (result["answer"], result["errors"]) == ("" if unsure else "1812", [])
 
     def test_by_default_the_user_gets_the_guess_and_another_setting_is_refused(self):
         reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))

@@ -30,21 +30,14 @@ class TestALine:
         record = read(title="Karlsplatz", source="both", year=1990, tags=["x"])
         assert record == PassageRecord("a", "A square.", "Karlsplatz", "both", {"year": 1990, "tags": ["x"]})
 
-    def test_needs_no_title_and_may_have_a_number_as_its_id(self) -> None:
+    def test_needs_no_title_may_have_a_number_as_its_id_or_a_byte_order_mark_and_keeps_its_blanks(self) -> None:
         assert read(id=7, title=None) == PassageRecord("7", "A square.")
-
-    def test_may_begin_with_a_byte_order_mark(self) -> None:
         assert read_passage_line(b'\xef\xbb\xbf{"id": "a", "text": "T"}', 1).id == "a"
+        assert read(text=" A square.\n", title=" T ") == PassageRecord("a", " A square.\n", " T ")
 
-    def test_keeps_its_blanks(self) -> None:
-        record = read(text=" A square.\n", title=" T ")
-        assert (record.text, record.title) == (" A square.\n", " T ")
-
-    def test_gives_names_that_belong_to_documents_or_indexing_an_underscore(self) -> None:
+    def test_has_the_keys_of_its_meta_as_its_own_and_an_underscore_at_names_that_belong_to_documents(self) -> None:
         more = {"content": "x", "score": 3, "file_path": "/y", "title_key": "k", "corpus": "c"}
         assert read(**more).meta == {f"{key}_": value for key, value in more.items()}
-
-    def test_has_the_keys_of_its_meta_as_its_own(self) -> None:
         assert read(meta={"lang": "de", "id": "z", "year": 1}, year=2).meta == {"lang": "de", "id_": "z", "year": 2}
 
     @for_each(
@@ -87,8 +80,6 @@ class TestADocument:
         document = read(title="T", source="web", url="u").document(corpus="/c")
         assert (document.id, document.content) == ("a", "A square.")
         assert document.meta == {"url": "u", "title": "T", "corpus": "/c"}
-
-    def test_without_a_title_has_none(self) -> None:
         assert read().document().meta == {}
 
     @given(st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip))

@@ -14,8 +14,7 @@ FOLDER = Path(__file__).parent / "published" / "musique"
 def test_a_question_has_its_sub_questions_with_their_passages() -> None:
     question, _ = load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")
     passages = {passage.id: passage for passage in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl")}
-    assert question.dataset == "musique"
-    assert question.type == "2hop"
+    assert (question.dataset, question.type) == ("musique", "2hop")
     assert question.answers == ("4,120", "4120", "about 4,120")
     quill, brenholm = question.supporting_ids
     assert [passages[quill].meta["title"], passages[brenholm].meta["title"]] == ["Ada Quill", "Brenholm"]
@@ -25,11 +24,8 @@ def test_a_question_has_its_sub_questions_with_their_passages() -> None:
     )
 
 
-def test_the_type_is_the_shape_of_the_question() -> None:
+def test_the_type_is_the_shape_of_the_question_and_two_passages_of_one_title_are_kept_apart() -> None:
     assert load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")[1].type == "3hop1"
-
-
-def test_two_passages_of_one_title_are_kept_apart() -> None:
     texts = [p.content for p in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl") if p.meta["title"] == "Sorne"]
     assert texts == ["The Sorne is a river.", "Sorne is also a brand of watches."]
 

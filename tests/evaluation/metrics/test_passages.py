@@ -27,17 +27,14 @@ def test_one_of_two_gold_passages_among_four_documents():
     }
 
 
-def test_all_gold_passages():
-    assert recall_all(["b", "x", "a"], ["a", "b"]) == 1
-    assert recall(["b", "x", "a"], ["a", "b"]) == 1
+def test_all_gold_passages_count_each_once():
+    assert recall_all(["b", "x", "a"], ["a", "b"]) == recall(["b", "x", "a"], ["a", "b"]) == 1
     assert precision(["b", "x", "a"], ["a", "b"]) == pytest.approx(2 / 3)
+    assert recall(["a", "a"], ["a", "a", "b"]) == precision(["a", "a", "x"], ["a"]) == 0.5
 
 
-def test_nothing_shown_scores_nothing():
+def test_nothing_shown_scores_nothing_and_a_question_without_gold_passages_is_not_scored():
     assert set(passage_scores([], ["a"]).values()) == {0}
-
-
-def test_a_question_without_gold_passages_is_not_scored():
     assert passage_scores(["a"], []) == {}
 
 
@@ -46,11 +43,6 @@ def test_capped_recall_wants_no_more_than_five_of_many_gold_passages(hits: int, 
     wanted = [f"gold-{number}" for number in range(gold)]
 
     assert recall_capped([*wanted[:hits], "other"], wanted) == capped
-
-
-def test_a_passage_named_twice_counts_once():
-    assert recall(["a", "a"], ["a", "a", "b"]) == 0.5
-    assert precision(["a", "a", "x"], ["a"]) == 0.5
 
 
 @given(SHOWN, GOLD)

@@ -45,18 +45,15 @@ def test_scores_are_percent_and_counts_are_means_a_question():
         [prediction("Oslo", "a", "b"), prediction("Bergen", "a", calls=5), prediction("Oslo city", "x")]
     )
 
-    assert summary["n"] == 3
-    assert summary["errors"] == 0
+    assert (summary["n"], summary["errors"]) == (3, 0)
     assert summary["em"] == pytest.approx(100 / 3)
     assert summary["acc"] == pytest.approx(200 / 3)
     assert summary["f1"] == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
     assert summary["recall"] == pytest.approx(50)
     assert summary["recall_all"] == pytest.approx(100 / 3)
     assert summary["documents_per_question"] == pytest.approx(4 / 3)
-    assert summary["llm_calls"] == 3
-    assert summary["llm_calls_by_caller"] == {"reasoner": 3}
-    assert summary["prompt_tokens"] == 300
-    assert summary["seconds_per_question"] == 3
+    assert (summary["llm_calls"], summary["llm_calls_by_caller"]) == (3, {"reasoner": 3})
+    assert (summary["prompt_tokens"], summary["seconds_per_question"]) == (300, 3)
     assert set(summary) >= KEYS
     assert json.loads(json.dumps(summary)) == summary
 

@@ -41,8 +41,7 @@ class TestRecording:
         assert again.predictions[0]["result"]["documents"] == first.predictions[0]["result"]["documents"]
         assert again.metrics["total_web"] == first.metrics["total_web"] == 1
         assert again.predictions[0]["result"]["queries_sent_out"] == []
-        assert again.config["llm"] == first.config["llm"]
-        assert again.config["replayed"] == str(kept)
+        assert (again.config["llm"], again.config["replayed"]) == (first.config["llm"], str(kept))
 
     def test_of_a_reader_is_replayed_by_reading_again_whatever_the_environment(
         self, corpus: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -118,8 +118,7 @@ def test_a_pair_says_where_it_is_from(collected: Collection):
     pair = read_lines(collected.folder / "out" / PAIRS)[0]
     assert pair["question_id"].startswith("q-")
     assert pair["step"] >= 2
-    assert pair["top_k"] == 2
-    assert pair["seed"] == PLAN.seed
+    assert (pair["top_k"], pair["seed"]) == (2, PLAN.seed)
     assert pair["models"] == {"small": "small", "gold": "gold passages"}
     assert len(pair["replies"]) == 9
     points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
@@ -201,8 +200,7 @@ def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
 
     report = collect([dataset], tmp_path / "out", PLAN, small=Model())
 
-    assert report["questions"] == 3
-    assert report["questions_repeated"] == 1
+    assert (report["questions"], report["questions_repeated"]) == (3, 1)
 
 
 def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):

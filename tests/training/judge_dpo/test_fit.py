@@ -219,8 +219,7 @@ def test_accelerate_reads_the_settings_of_one_and_of_eight_gpus(file: str, devic
 
     settings = load_config_from_file(str(Path(prefrag.training.judge_dpo.__file__).parent / file))
 
-    assert settings.num_processes == devices
-    assert settings.mixed_precision == "bf16"
+    assert (settings.num_processes, settings.mixed_precision) == (devices, "bf16")
     if devices > 1:
         assert settings.deepspeed_config["zero_stage"] == 3
 

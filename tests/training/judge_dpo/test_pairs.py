@@ -36,12 +36,9 @@ def statuses(sample: list[Pair]) -> Counter[bool]:
     return Counter(one.status for one in sample)
 
 
-def test_at_most_the_given_numbers_of_both_verdicts_are_kept():
-    assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: 40}), 60, 20, 7)) == {True: 60, False: 20}
-
-
-def test_where_a_verdict_is_rare_the_other_is_cut_in_proportion():
-    assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: 10}), 60, 20, 7)) == {True: 30, False: 10}
+@for_each("false, kept", (40, {True: 60, False: 20}), (10, {True: 30, False: 10}))
+def test_at_most_the_given_numbers_are_kept_and_in_proportion_where_a_verdict_is_rare(false: int, kept: dict):
+    assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: false}), 60, 20, 7)) == kept
 
 
 def test_later_iterations_are_covered_though_they_are_rare():

@@ -8,23 +8,18 @@ import numpy as np
 import pytest
 
 from prefrag.training.pair_classifier.calibration import choose_threshold, measure, plot_calibration
+from tests.for_each import for_each
 
 
-def test_the_threshold_lies_between_what_it_divides():
-    assert choose_threshold(np.array([0.1, 0.7, 0.2, 0.9]), np.array([False, True, False, True])) == pytest.approx(0.45)
-
-
-def test_both_labels_weigh_the_same_however_many_there_are():
-    scores = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.55])
-    truth = np.array([False] * 6 + [True])
-
-    assert choose_threshold(scores, truth) == pytest.approx(0.525)
-
-
-def test_equal_scores_are_not_divided():
-    threshold = choose_threshold(np.array([0.5, 0.5, 0.5, 0.2]), np.array([True, True, False, False]))
-
-    assert threshold == pytest.approx(0.35)
+@for_each(
+    "scores, truth, threshold",
+    ([0.1, 0.7, 0.2, 0.9], [False, True, False, True], 0.45),
+    # Both labels weigh the same however many there are, and equal scores are not divided.
+    ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.55], [False] * 6 + [True], 0.525),
+    ([0.5, 0.5, 0.5, 0.2], [True, True, False, False], 0.35),
+)
+def test_the_threshold_lies_between_what_it_divides(scores: list[float], truth: list[bool], threshold: float):
+    assert choose_threshold(np.array(scores), np.array(truth)) == pytest.approx(threshold)
 
 
 def test_precision_recall_and_prior():

@@ -29,24 +29,20 @@ def test_two_needed_documents_are_positive_in_either_order():
     assert positive == {(f"Which {n}?", *order) for n in range(3) for order in ("ab", "ba")}
 
 
-def test_one_negative_to_one_positive_and_half_of_each_kind():
-    assert count_kinds(drawn("abcd", "uvwxyz")) == {"both": 36, "one": 18, "none": 18}
+@for_each(
+    "gold, near, most, kinds",
+    # One negative to one positive and half of each kind, at most as many as set; without other documents none.
+    ("abcd", "uvwxyz", 100, {"both": 36, "one": 18, "none": 18}),
+    ("abcd", "uvwxyz", 20, {"both": 10, "one": 5, "none": 5}),
+    ("ab", "", 100, {"both": 6, "one": 0, "none": 0}),
+)
+def test_the_kinds_are_balanced(gold: str, near: str, most: int, kinds: dict[str, int]):
+    assert count_kinds(drawn(gold, near, most=most)) == kinds
 
 
-def test_there_are_no_more_pairs_than_set():
-    examples = drawn("abcd", "uvwxyz", most=20)
-
-    assert count_kinds(examples) == {"both": 10, "one": 5, "none": 5}
-
-
-def test_hard_negatives_are_documents_that_were_retrieved():
+def test_hard_negatives_are_documents_that_were_retrieved_and_mixed_ones_are_also_unrelated():
     assert texts(drawn("abc", "xyz")) <= set("abcxyz")
-
-
-def test_mixed_negatives_are_also_unrelated_documents():
-    unrelated = texts(drawn("abc", "xyz", negatives="mixed")) - set("abcxyz")
-
-    assert len(unrelated) > 3
+    assert len(texts(drawn("abc", "xyz", negatives="mixed")) - set("abcxyz")) > 3
 
 
 @for_each("negatives", "hard", "mixed")
@@ -59,7 +55,3 @@ def test_no_pair_is_drawn_twice(negatives: str):
 def test_the_same_seed_draws_the_same():
     assert drawn("abc", "xyz", negatives="mixed") == drawn("abc", "xyz", negatives="mixed")
     assert drawn("abc", "xyz", negatives="mixed") != drawn("abc", "xyz", negatives="mixed", seed=2)
-
-
-def test_without_other_documents_there_are_no_negatives():
-    assert count_kinds(drawn("ab", "")) == {"both": 6, "one": 0, "none": 0}

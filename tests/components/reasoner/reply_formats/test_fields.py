@@ -78,11 +78,7 @@ class TestReadLabel:
 
     @for_each(
         "text",
-        "",
-        "I am sure",
-        "correctly",
-        "INCORRECTLY",
-        "uncorrected",
+        *("", "I am sure", "correctly", "INCORRECTLY", "uncorrected"),
         "CORRECT, PARTIALLY CORRECT, INCORRECT",
         "one of CORRECT, PARTIALLY CORRECT, INCORRECT",
         "CORRECT / INCORRECT",
@@ -230,11 +226,8 @@ def test_no_paragraph_before_an_answer_takes_its_place(title: str, answer: str):
 
 @for_each(
     "text",
-    "I need to search for more.",
-    "Let me look up the yard.",
-    "Next, I will check the web.",
-    "Need to find the yard.",
-    "Searching for the yard.",
+    *("I need to search for more.", "Let me look up the yard.", "Next, I will check the web."),
+    *("Need to find the yard.", "Searching for the yard."),
 )
 def test_the_announcement_of_a_search_is_recognised(text: str):
     assert announces_search(text)
@@ -242,13 +235,8 @@ def test_the_announcement_of_a_search_is_recognised(text: str):
 
 @for_each(
     "text",
-    "1974",
-    "Search and Rescue",
-    "I looked it up: it is 1974.",
-    "Let me answer: 1974",
-    "Looking for Alaska",
-    "Searching for Bobby Fischer",
-    "He was looking for gold.",
+    *("1974", "Search and Rescue", "I looked it up: it is 1974.", "Let me answer: 1974", "Looking for Alaska"),
+    *("Searching for Bobby Fischer", "He was looking for gold."),
     "1974; there is no need to search.",
 )
 def test_an_answer_is_not_taken_for_the_announcement_of_a_search(text: str):

@@ -26,24 +26,14 @@ def test_the_first_query_is_the_question_and_no_answer_is_offered_before_any_pas
     assert "answer" not in schema(state(question=QUESTION))["properties"]
 
 
-def test_later_queries_follow_an_observed_title_to_what_is_still_open():
-    reached = state(observed_step(document("Aurora"), document("Beta"), query=QUESTION), question=QUESTION)
-
-    assert queries(reached) == ["Aurora harbour", "Beta harbour"]
-
-
-def test_no_query_is_offered_twice():
-    first = observed_step(document("Aurora"), document("Beta"), query="Aurora harbour")
-
-    assert queries(state(first, question=QUESTION)) == ["Beta harbour"]
+def test_later_queries_follow_an_observed_title_to_what_is_still_open_and_none_is_offered_twice():
+    for query, offered in ((QUESTION, ["Aurora harbour", "Beta harbour"]), ("Aurora harbour", ["Beta harbour"])):
+        observed = observed_step(document("Aurora"), document("Beta"), query=query)
+        assert queries(state(observed, question=QUESTION)) == offered
 
 
-def test_with_nothing_left_to_ask_an_answer_is_all_that_is_offered():
-    assert (
-        "answer"
-        in schema(state(observed_step(document("Aurora"), query="Aurora harbour"), question=QUESTION))["properties"]
-    )
+def test_with_nothing_left_to_ask_or_where_it_must_be_given_an_answer_is_all_that_is_offered():
+    asked = state(observed_step(document("Aurora"), query="Aurora harbour"), question=QUESTION)
 
-
-def test_an_answer_that_must_be_given_is_all_that_is_offered():
+    assert "answer" in schema(asked)["properties"]
     assert "query" not in schema(state(search_step(), question=QUESTION), must_answer=True)["properties"]

@@ -111,78 +111,67 @@ class TestAnyReply:
     def test_that_is_endless_does_not_fill_the_transcript(self):
         assert len(read("word " * 10_000).reply) <= 2_000
 
-    def test_an_object_that_is_quoted_within_a_line_is_no_step(self):
-        own = '{"thought": "", "action": "Final_Answer", "answer": "1974"}'
-        quoted = '| {"action": "Final_Answer", "answer": "1666"}'
-
-        assert read(f"{quoted}\n{own}").answer == "1974"
-
 
 class TestSearches:
+    FIRST = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
+    QUOTED = json.dumps({"action": "Final_Answer", "answer": "1666"})
+
     def test_with_an_action_that_there_is_not_name_it(self):
         step = read({"thought": "hm", "action": "Telephone", "query": "the yard"})
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    @for_each("query", "", "  ", None, '""')
-    def test_without_a_query_cannot_be_read(self, query: Any):
+    @for_each(
+        "query",
+        *("", "  ", None, '""', ["tide", "tables"], float("inf"), 7, {"text": "tide"}),
+        *('["tide"]', '{"query": ["tide"]}'),
+    )
+    def test_without_a_query_that_is_a_text_cannot_be_read(self, query: Any):
         assert read({"action": "Search_Engine", "query": query}).action is Action.UNREADABLE
 
-    def test_win_over_an_answer_that_comes_with_them(self):
-        assert read({"action": "Search_Engine", "query": "x", "answer": "1812"}).action is Action.SEARCH
+    @for_each(
+        "reply",
+        {"action": "Search_Engine", "query": "tide", "answer": "1812"},
+        {"action": "Search_Engine", "query": "tide", "answer": None},
+        {"Thought": "a", "ACTION": "Search_Engine", "Query": "tide"},
+        "Thought: a\nAction: Search_Engine\nAction Input: tide",
+        '{"thought": "a", "action": "Search_Engine", "query": "tide',
+        # The first counts where the next is invented, and none is what a quoted passage says.
+        f"{FIRST}\n[1] made up\n{QUOTED}",
+        f"A passage writes {QUOTED}, which I ignore.\n{FIRST}",
+        f"| {QUOTED}\n{FIRST}",
+    )
+    def test_are_read_in_the_ways_that_models_write_them_and_win_over_an_answer(self, reply: Any):
+        step = read(reply)
 
-    def test_with_an_empty_answer_are_searches(self):
-        assert read({"action": "Search_Engine", "query": "x", "answer": None}).action is Action.SEARCH
+        assert (step.action, step.query) == (Action.SEARCH, "tide")
 
-    def test_cut_off_in_the_query_are_run_as_far_as_it_goes(self):
-        assert read('{"thought": "a", "action": "Search_Engine", "query": "the yar').query == "the yar"
-
-
-class TestRepliesOfAnotherForm:
-    def test_in_the_text_format_are_read(self):
-        assert read("Thought: a\nAction: Search_Engine\nAction Input: tide").query == "tide"
-        assert read("Thought: a\nFinal Answer: 1974\nSelf-Evaluation: INCORRECT").label is Label.INCORRECT
-
-    def test_with_keys_in_any_case_are_read(self):
-        assert read({"Thought": "a", "ACTION": "Search_Engine", "Query": "tide"}).query == "tide"
-
-    def test_that_invent_the_next_step_keep_the_first(self):
-        first = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
-
-        assert read(f'{first}\n[1] made up\n{{"action": "Final_Answer", "answer": "1812"}}').query == "tide"
-
-    def test_that_quote_a_passage_in_a_sentence_are_not_what_it_says(self):
-        quoted = json.dumps({"action": "Final_Answer", "answer": "1666"})
-        own = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
-
-        assert read(f"A passage writes {quoted}, which I ignore.\n{own}").query == "tide"
-
-    def test_that_want_no_further_search_end_it(self):
+    def test_that_are_no_longer_wanted_end(self):
         assert read({"thought": "I know.", "action": "None", "query": ""}).action is Action.NONE
 
 
 class TestAnswers:
-    def test_that_are_lists_or_objects_are_joined(self):
-        assert read({"action": "Final_Answer", "answer": ["Alpha", "Beta"]}).answer == "Alpha, Beta"
-        assert read({"action": "Final_Answer", "answer": {"text": "Alpha"}}).answer == "Alpha"
-        assert read({"action": "Final_Answer", "answer": [{"name": "Alpha"}, {"name": "Beta"}]}).answer == "Alpha, Beta"
-
-    def test_need_no_word_for_their_action(self):
-        assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT
-
-    @for_each("answer, words", (1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True"))
+    @for_each(
+        "answer, words",
+        *((1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True"), ({"text": "Alpha"}, "Alpha")),
+        *((["Alpha", "Beta"], "Alpha, Beta"), ([{"name": "Alpha"}, {"name": "Beta"}], "Alpha, Beta")),
+    )
     def test_are_plain_words(self, answer: Any, words: str):
         assert read({"action": "Final_Answer", "answer": answer}).answer == words
 
-    @for_each("query", ["tide", "tables"], float("inf"), 7, {"text": "tide"}, '["tide"]', '{"query": ["tide"]}')
-    def test_are_no_search_for_what_is_no_text(self, query: Any):
-        assert read({"action": "Search_Engine", "query": query}).action is Action.UNREADABLE
+    @for_each(
+        "reply, label",
+        ({"answer": "1974", "label": "INCORRECT"}, Label.INCORRECT),
+        ("Thought: a\nFinal Answer: 1974\nSelf-Evaluation: INCORRECT", Label.INCORRECT),
+        ({"action": "Final_Answer", "answer": "1974", "label": None}, None),
+    )
+    def test_need_neither_a_word_for_their_action_nor_a_label(self, reply: Any, label: Label | None):
+        step = read(reply)
+
+        assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", label)
 
     def test_of_null_are_none(self):
         assert read({"action": "Final_Answer", "answer": None}).action is not Action.ANSWER
-
-    def test_without_a_label_have_none(self):
-        assert read({"action": "Final_Answer", "answer": "1974", "label": None}).label is None
 
 
 class TestForcedAnswers:

@@ -25,11 +25,9 @@ def read(text: str, must_answer: bool = False, tools: Any = ONE, **tags: str) ->
 
 class TestTags:
     @for_each("name", "<search>", "two words", "", "1st")
-    def test_that_are_no_names_are_refused(self, name: str):
+    def test_that_are_no_names_or_two_of_one_name_are_refused(self, name: str):
         with pytest.raises(ValueError, match="is no name of a tag"):
             TagsFormat(search=name)
-
-    def test_of_one_name_are_refused(self):
         with pytest.raises(ValueError, match="same name"):
             TagsFormat(search="find", answer="Find")
 
@@ -75,9 +73,6 @@ class TestSearches:
         assert step.reply.endswith("tide tables</search>") or step.reply.endswith("tide tables</Search>")
         assert "1812" not in step.reply
 
-    def test_go_back_with_a_thought_that_is_opened(self):
-        assert read("I look.</think><search>x").reply == "<think>I look.</think><search>x</search>"
-
     @for_each("opening", "<think>", "")
     def test_that_are_only_thought_of_are_not_made(self, opening: str):
         thought = "Should I <search>moon</search>? No, <answer>1812</answer>!"
@@ -96,11 +91,9 @@ class TestSearches:
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "browse", "the yard")
 
-    def test_win_over_other_tags_before_them(self):
+    def test_win_over_other_tags_before_them_and_go_back_with_a_thought_that_is_opened(self):
         assert read("<plan>first</plan><search>x</search>").query == "x"
-
-    def test_without_a_query_cannot_be_read(self):
-        assert read("<search></search>").action is Action.UNREADABLE
+        assert read("I look.</think><search>x").reply == "<think>I look.</think><search>x</search>"
 
     def test_follow_the_names_that_are_set(self):
         tags = {"think": "reason", "search": "find", "observation": "result"}
@@ -124,21 +117,18 @@ class TestAnswers:
 
         assert (step.action, step.thought, step.answer, step.label) == (Action.ANSWER, "I know.", "1974", None)
 
-    def test_behind_an_invented_observation_are_none(self):
-        assert read("<think>a</think><information>x</information><answer>1812</answer>").action is Action.UNREADABLE
-
-    @for_each("reply", "", "I have no idea.", "<think>hm", "<answer></answer>", "</search>")
-    def test_that_are_not_there_are_unreadable(self, reply: str):
+    @for_each(
+        "reply",
+        *("", "I have no idea.", "<think>hm", "<answer></answer>", "</search>", "<search></search>"),
+        "<think>a</think><information>invented</information><answer>1812</answer>",
+    )
+    def test_that_are_not_there_or_behind_an_invented_observation_are_unreadable(self, reply: str):
         assert read(reply).action is Action.UNREADABLE
 
     @for_each(
         "reply",
-        "1974",
-        "1974</answer>",
-        "<answer>1974</answer>",
-        "<think>a</think>\n<answer>1974",
-        "<think>a</think>1974",
-        "a</think>1974",
+        *("1974", "1974</answer>", "<answer>1974</answer>", "<think>a</think>\n<answer>1974"),
+        *("<think>a</think>1974", "a</think>1974"),
         "<search>x</search><answer>1974</answer>",
     )
     def test_that_are_forced_may_start_at_once(self, reply: str):
@@ -152,17 +142,7 @@ class TestAnswers:
 
 
 PARTS = [
-    "<think>",
-    "</think>",
-    "<search>",
-    "</search>",
-    "<answer>",
-    "</answer>",
-    "<information>",
-    "</b>",
-    "<b>",
-    "x",
-    " ",
+    *("<think>", "</think>", "<search>", "</search>", "<answer>", "</answer>", "<information>", "</b>", "<b>", "x", " ")
 ]
 
 
@@ -201,21 +181,15 @@ class TestTranscript:
             "<answer>1812</answer>\n\n<information>\n[1] b\n</information>\n\n"
         )
 
-    def test_writes_a_search_of_no_model_in_tags(self):
-        assert self.turn(Turn(Step(Action.SEARCH, query="the question"), "[1] a")).startswith(
-            "<search>the question</search>\n\n<information>"
-        )
+    def test_writes_a_search_of_no_model_or_of_another_format_in_tags_and_keeps_a_rejected_answer(self):
+        unwritten = self.turn(Turn(Step(Action.SEARCH, query="the question"), "[1] a"))
+        other = self.turn(Turn(search_step("x", thought="a"), None))
 
-    def test_writes_a_search_of_another_format_in_tags(self):
-        assert "Action Input" not in self.turn(Turn(search_step("x", thought="a"), None))
-        assert self.turn(Turn(search_step("x", thought="a"), None)).startswith("<think>a</think>\n<search>x</search>")
-
-    def test_keeps_an_answer_that_was_rejected(self):
+        assert unwritten.startswith("<search>the question</search>\n\n<information>")
+        assert "Action Input" not in other
+        assert other.startswith("<think>a</think>\n<search>x</search>")
         assert "1812" in self.turn(Turn(answer_step("1812"), "[1] more"))
-
-    def test_without_a_step_is_the_prompt_alone(self):
-        assert self.turn() == "The prompt."
-        assert self.turn(continue_turn=False) == "The prompt."
+        assert (self.turn(), self.turn(continue_turn=False)) == ("The prompt.", "The prompt.")
 
     @for_each("think, kept", ("think", True), ("Thinking", True), ("reason", False))
     def test_thinking_blocks_belong_to_it_only_under_their_usual_name(self, think: str, kept: bool):

@@ -122,22 +122,14 @@ class TestSearches:
 
         assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", query)
 
-    def test_carry_the_source_that_the_action_stands_for(self):
+    def test_carry_the_source_of_their_action_and_name_one_that_there_is_not(self):
         assert read("Action: Search_2\nAction Input: x").named_source == "web"
-
-    def test_with_an_action_that_there_is_not_name_it(self):
         step = read("Thought: hm\nAction: Telephone\nAction Input: the yard")
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    def test_without_an_input_cannot_be_read(self):
-        assert read("Action: Search_Engine").action is Action.UNREADABLE
-        assert read("Action: Search_Engine\nAction Input:").action is Action.UNREADABLE
-
-    def test_with_a_word_before_the_first_field_keep_it_as_the_thought(self):
+    def test_keep_a_word_before_the_first_field_as_the_thought_and_are_of_bounded_length(self):
         assert read("Let me look.\nAction: Search_Engine\nAction Input: x").thought == "Let me look."
-
-    def test_of_bounded_length(self):
         assert len(read("Action: Search_Engine\nAction Input: " + "word " * 5_000).query) <= 1_000
 
 
@@ -152,10 +144,8 @@ class TestSeveralStepsInOneReply:
 
     def test_an_answer_behind_an_invented_observation_is_none(self):
         assert read("Thought: I remember." + self.INVENTED).action is Action.UNREADABLE
-
-    @for_each("must_answer", True, False)
-    def test_one_that_opens_with_an_invented_observation_is_unreadable(self, must_answer: bool):
-        assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
+        for must_answer in (True, False):
+            assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
 
     def test_the_first_complete_answer_counts(self):
         step = read("Final Answer:\nThought: hm\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nFinal Answer: 1812")
@@ -163,14 +153,17 @@ class TestSeveralStepsInOneReply:
         assert step.answer == "1974"
         assert "1812" not in step.reply
 
-    def test_an_action_before_an_answer_is_run_first(self):
-        assert read("Action: Search_Engine\nAction Input: x\nFinal Answer: 1812").action is Action.SEARCH
-
 
 class TestAnswers:
-    @for_each("word", "None", "none needed", "Final Answer", "Finish", "N/A")
-    def test_behind_an_action_that_is_no_tool_are_answers(self, word: str):
-        step = read(f"Thought: I know.\nAction: {word}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
+    @for_each(
+        "action",
+        *("None", "none needed", "Final Answer", "Finish", "N/A", "No further search needed"),
+        "None\nAction Input: None",
+        "N/A\nObservation: none needed\nThought: I know",
+        "None\nAction Input: N/A\nThought: I know",
+    )
+    def test_behind_an_action_that_is_no_tool_and_its_empty_fields_are_answers(self, action: str):
+        step = read(f"Thought: I know.\nAction: {action}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
 
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
 
@@ -183,35 +176,26 @@ class TestAnswers:
 
     @for_each(
         "action",
+        *("[None]", "None needed", "No further search needed.", "Final Answer"),
         "None\nAction Input: None",
-        "[None]",
-        "None needed",
-        "No further search needed.",
         "N/A\nObservation: N/A",
-        "Final Answer",
     )
     def test_no_action_and_no_answer_ends_the_search(self, action: str):
         assert read(f"Thought: I know.\nAction: {action}").action is Action.NONE
 
     @for_each(
-        "action",
-        "None\nAction Input: None",
-        "No further search needed",
-        "N/A\nObservation: none needed\nThought: I know",
-        "None\nAction Input: N/A\nThought: I know",
+        "reply, action",
+        ("Action: None\nObservation: [1] Fake\nFinal Answer: 1812", Action.NONE),
+        ("Thought: Passage 2 says 'Final Answer: 1666', but I doubt it.", Action.UNREADABLE),
+        ("Thought: Hm.\nAction: None\nAction Input: the yard", Action.UNKNOWN_ACTION),
+        # An action before an answer is run first, and one without an input cannot be read.
+        ("Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x", Action.SEARCH),
+        ("Action: Search_Engine\nAction Input: x\nFinal Answer: 1812", Action.SEARCH),
+        ("Action: Search_Engine", Action.UNREADABLE),
+        ("Action: Search_Engine\nAction Input:", Action.UNREADABLE),
     )
-    def test_behind_no_action_and_its_empty_fields_are_answers(self, action: str):
-        step = read(f"Thought: I know.\nAction: {action}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
-
-        assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
-
-    def test_no_action_with_an_input_is_an_unknown_action(self):
-        assert read("Thought: Hm.\nAction: None\nAction Input: the yard").action is Action.UNKNOWN_ACTION
-
-    def test_behind_no_action_and_an_invented_observation_are_none(self):
-        reply = "Action: None\nObservation: [1] Fake\nFinal Answer: 1812"
-
-        assert read(reply).action is Action.NONE
+    def test_that_are_invented_quoted_or_behind_an_action_are_none(self, reply: str, action: Action):
+        assert read(reply).action is action
 
     @for_each(
         "reply",
@@ -223,58 +207,36 @@ class TestAnswers:
     def test_within_a_thought_or_numbered_are_read(self, reply: str):
         assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
 
-    def test_that_a_thought_quotes_are_none(self):
-        assert read("Thought: Passage 2 says 'Final Answer: 1666', but I doubt it.").action is Action.UNREADABLE
-
-    def test_within_a_thought_before_an_action_are_none(self):
-        reply = "Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x"
-
-        assert read(reply).action is Action.SEARCH
-
-    def test_end_with_their_first_paragraph(self):
-        assert read("Final Answer: 1974\n\nI hope that helps!").answer == "1974"
-
-    def test_keep_a_colon_of_their_own(self):
-        assert read("Final Answer: Rome: an Open City").answer == "Rome: an Open City"
-
-    @for_each("text", "北京大学", "Αθήνα", "القاهرة", "Łódź", "東京 1974年")
-    def test_may_be_in_any_language(self, text: str):
+    @for_each("text", "北京大学", "Αθήνα", "القاهرة", "Łódź", "東京 1974年", "Rome: an Open City")
+    def test_may_be_in_any_language_and_end_with_their_first_paragraph(self, text: str):
         assert read(f"Thought: 我知道了。\nFinal Answer: {text}\nSelf-Evaluation: CORRECT").answer == text
+        assert read(f"Final Answer: {text}\n\nI hope that helps!").answer == text
 
 
 class TestLabels:
-    def test_on_a_line_of_its_own_counts_before_one_that_an_answer_quotes(self):
-        step = read("Final Answer: 1974, though a page says Self-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT")
-
-        assert step.label is Label.INCORRECT
-
-    def test_are_read_from_their_field_alone(self):
-        step = read("Thought: that seems INCORRECT\nFinal Answer: The INCORRECT Song\nExplanation: INCORRECT it is not")
-
-        assert step.label is None
+    @for_each(
+        "reply, label",
+        # On a line of its own one counts before one that the answer quotes, before its reason, and once.
+        ("1974, though a page says Self-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.INCORRECT),
+        ("1974\nSelf-Evaluation: PARTIALLY CORRECT. The year is correct.", Label.PARTIALLY_CORRECT),
+        ("x\nSelf-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.CORRECT),
+        ("The INCORRECT Song\nExplanation: INCORRECT it is not", None),
+        ("1974\nSelf-Evaluation: CORRECT, PARTIALLY CORRECT, INCORRECT", None),
+        ("Plan:\n- x\nEvaluation: yearly", None),
+    )
+    def test_are_read_from_their_field_alone(self, reply: str, label: Label | None):
+        assert read(f"Thought: that seems INCORRECT\nFinal Answer: {reply}").label is label
 
     def test_on_the_line_of_the_answer_leave_it_clean(self):
         step = read("Final Answer: 1974 Self-Evaluation: INCORRECT Explanation: not the CORRECT year")
 
         assert (step.answer, step.label, step.explanation) == ("1974", Label.INCORRECT, "not the CORRECT year")
 
-    def test_before_their_reason_count(self):
-        step = read("Final Answer: 1974\nSelf-Evaluation: PARTIALLY CORRECT. The year is correct.")
-
-        assert step.label is Label.PARTIALLY_CORRECT
-
-    def test_echoed_as_a_list_are_none(self):
-        assert read("Final Answer: 1974\nSelf-Evaluation: CORRECT, PARTIALLY CORRECT, INCORRECT").label is None
-
     @for_each("line", "Evaluation: INCORRECT", "**Evaluation:** incorrect", "Evaluation: PARTIALLY CORRECT")
     def test_are_read_without_the_first_word_of_their_field(self, line: str):
         step = read(f"Final Answer: 1974\n{line}")
 
         assert (step.answer, step.label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)) == ("1974", True)
-        assert read("Final Answer: Plan:\n- x\nEvaluation: yearly").label is None
-
-    def test_that_come_twice_count_once(self):
-        assert read("Final Answer: x\nSelf-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT").label is Label.CORRECT
 
 
 class TestForcedAnswers:
