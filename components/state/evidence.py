@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from typing import Any
@@ -53,7 +53,7 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     asked = _stems(state.question)
     held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
     weights = _weights(held, asked)
-    shares = Counter[tuple[Identity, str]]()
+    shares: dict[tuple[Identity, str], float] = defaultdict(float)
     for one in read:
         shares[identity(one.document), one.sentence] += one.share
     top = max(shares.values(), default=0.0) or 1.0
