@@ -19,6 +19,8 @@ _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
 # Control characters, and what turns or hides the text around it; zero-width joiners belong to some scripts.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+# The words that answer are bold, and signs of their own have a backslash.
+_STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
@@ -101,9 +103,11 @@ class TextChat:
 def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
-    if NOT_ANSWERED in paragraphs:
+    if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
         # The sentences of strangers are no words of the assistant.
         return NOT_ANSWERED
+    if stated := _STATED.search(content):
+        return re.sub(r"\\(.)", r"\1", stated[1])
     return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(NOTE))
 
 

@@ -40,7 +40,7 @@ def take_reader_step(
     certainty = _choose_certainty(best, reader)
     step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
-        evidence = tuple(Evidence(one.document, one.sentence, state.question) for one in candidates)
+        evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)
         step = replace(step, answer=best.text + _mark(best, state), evidence=evidence)
     state = state.with_step(step)
     return state.with_event(

@@ -80,7 +80,9 @@ def compose(
     not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
     answered = bool(answer) and not not_found and not last.withheld
     # With the answer of a reader its sentence is given, with that of a model its citations.
-    shown = find_evidence(state) if not answered else read if last.certainty else ()
+    shown = list(read if last.certainty else ()) if answered else find_evidence(state)
+    if last.certainty == "probably":
+        shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     return {
         "question": state.question,
         "asked": state.typed or state.question,

@@ -11,7 +11,7 @@ from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.reader import extractive_reader
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
-from prefrag.server.chat_text import write_content
+from prefrag.server.chat_text import strip_notes, write_content
 from prefrag.server.conversation import split_conversation
 from prefrag.server.readiness import find_outages
 from prefrag.server.served_pipelines import prepare_pipeline
@@ -41,18 +41,19 @@ def reading(served: Served) -> Served:
 
 class TestChat:
     @pytest.mark.parametrize(
-        ("readings", "given"),
+        ("readings", "given", "remembered"),
         [
-            (SURE, "Stated: Alpha was built by **Beta**. [1] (alpha, local)"),
-            (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)"),
+            (SURE, "Stated: Alpha was built by **Beta**. [1] (alpha, local)", "Beta"),
+            (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)", "Found, not answered."),
         ],
     )
     def test_an_answer_is_a_sentence_behind_the_word_that_says_how_sure_it_is(
-        self, reading: Served, readings: Any, given: str
+        self, reading: Served, readings: Any, given: str, remembered: str
     ):
-        assert content(reading(readings), sources=["local"]) == (
-            f"{given}\n\nNote: a reader found this without a language model.\n\nSources:\n[1] alpha (local)"
-        )
+        text = content(reading(readings), sources=["local"])
+
+        assert text == f"{given}\n\nNote: a reader found this without a language model.\n\nSources:\n[1] alpha (local)"
+        assert strip_notes(text) == remembered
 
     def test_without_an_answer_the_sentences_come_first_and_are_not_remembered_as_words_of_the_assistant(
         self, reading: Served
