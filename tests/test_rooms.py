@@ -34,7 +34,7 @@ BUDGET = {
     "pipelines": 1_383,
     "server": 4_394,
     "training": 5_263,
-    "tests": 50_074,
+    "tests": 50_071,
 }
 
 
