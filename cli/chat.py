@@ -128,7 +128,7 @@ class Conversation:
         check_result(result, failure)
         self._history += [
             {"role": "user", "content": question},
-            {"role": "assistant", "content": result["answer"] or NOT_ANSWERED},
+            {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},
         ]
 
     def _obey(self, command: str = "help", *words: str) -> None:
@@ -164,7 +164,7 @@ class Conversation:
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
     if reads(pipeline):
-        terminal.print("No language model is set, so a reader answers, and each question has to stand alone.")
+        terminal.print("No language model is set, so a reader answers.")
     terminal.print("Put a question. /help lists the commands, Ctrl-D ends.", style="dim")
 
 

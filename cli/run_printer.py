@@ -111,6 +111,9 @@ class RunPrinter:
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
         evidence = evidence_texts(result)
+        if asks := result.get("asked_back"):
+            self._print(one_line(asks), "bold")
+            return
         self._print(NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)

@@ -24,7 +24,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
-from prefrag.components.state.state import Event, RunError, State
+from prefrag.components.state.state import AskBack, Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.components.tracing import sent_to_tracing
 from prefrag.pipelines.loading import load
@@ -126,6 +126,12 @@ async def stream(
         cause = _find_cause(error)
         if isinstance(cause, RunError):
             state = cause.state
+        if isinstance(cause, AskBack):
+            for event in cause.state.events:
+                if id(event) not in seen:
+                    yield event
+            yield compose(cause.state, local)
+            return
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
         raise _make_failure(str(cause), state, local, **_find_status(error)) from error

@@ -15,6 +15,7 @@ from prefrag.components.text.one_line import one_line
 # By the kind of an event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
+    "asked_back": "Asked back: {text}",
     "calls_dropped": "Of several tool calls in one reply only the first is used, {number} dropped",
     "closed": "Not searched: {sources} ({reason})",
     "critique": (
@@ -59,7 +60,7 @@ SENTENCES = {
         "<unparsed? (two replies could not be read)><explanation?. {explanation}>"
     ),
     "review": "Review: {status}<supplement?, the question is searched for once more><explanation?. {explanation}>.",
-    "rewritten": "Follow-up understood as: {question}",
+    "rewritten": "Read as: {question}",
     "not rewritten": "Follow-up: could not be made to stand alone, taken as it is",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? ({pairs} pairs classified, {positive} positive)>: {documents}",

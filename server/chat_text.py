@@ -50,7 +50,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         # Quoted in one paragraph each, so that no sentence of a stranger can begin a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
-        parts = ["No answer was found."]
+        parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
     parts.append(write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
@@ -124,6 +124,8 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write what there is to know about an answer."""
     likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
+    if (read := result.get("question")) and read != result.get("asked", read):
+        says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
     if guess := result.get("guess"):
         whose = f"a reader's guess, {likely}" if likely else "a guess"
         says.append(f"*{whose}: {_without_emphasis(guess)}*")

@@ -171,6 +171,8 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:
+    if result.get("asked_back"):
+        return "Asked back"
     if result.get("not_found"):
         return "Found, not answered"
     if not result.get("answered"):

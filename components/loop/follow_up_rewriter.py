@@ -12,20 +12,24 @@ from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.loop.follow_up_rules import find_reference, pair_turns, rewrite_by_rules
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
-from prefrag.components.state.state import State
+from prefrag.components.state.state import AskBack, State
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
 # Older turns seldom matter, and a long conversation must leave room for the passages in the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
-NOT_REWRITTEN = "The question was read without the earlier turns: to rewrite it needs a language model."
+ASKS_BACK = "What do you mean by \u201c{}\u201d? Put the question again and name it."
 
 
 @component
 class FollowUpRewriter:
     """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
+
+    Without a model rules do it; where they see that a question refers to something and not to what, the run ends with a
+    question to the person, before anything is searched.
 
     All later components, such as the supplement's retrieval and a judge of trees, work on the words of the question,
     so a follow-up has to contain the names that it refers to.
@@ -61,12 +65,13 @@ class FollowUpRewriter:
 
         :param state: The state at the start of a run.
         :returns: ``state``, its question understandable alone.
+        :raises AskBack: When there is no model and the earlier turns do not tell what the question refers to.
         :raises RunError: When the model fails; it holds the state.
         """
         if not state.history:
             return {"state": state}
         if self._call.is_absent:
-            return {"state": state.with_event("without_model", text=NOT_REWRITTEN)}
+            return {"state": _rewrite_without_model(state)}
         return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
 
     run = blocking(run_async)
@@ -102,3 +107,14 @@ class FollowUpRewriter:
             return replace(state, typed="").with_event("rewritten", question=None)
         question = " ".join(rewritten.split())
         return replace(state, question=question, typed=state.question).with_event("rewritten", question=question)
+
+
+def _rewrite_without_model(state: State) -> State:
+    turns = pair_turns([(role, text[:MAX_TURN_CHARACTERS]) for role, text in state.history])
+    question = rewrite_by_rules(state.question, turns)
+    if question is None or len(question) > MAX_QUESTION_CHARACTERS:
+        asks = ASKS_BACK.format(find_reference(state.question))
+        raise AskBack(asks, state.with_event("asked_back", text=asks))
+    if question == state.question:
+        return state
+    return replace(state, question=question, typed=state.question).with_event("rewritten", question=question)

@@ -54,9 +54,10 @@ def compose(
         answer, marks_cited = read_citations(last.answer, known)
     searches = [search for search in state.searches if not search.skipped]
     errors = [f"{search.source}: {search.error}" for search in searches if search.error]
+    asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
     if error:
         errors.append(error)
-    elif not answer and not last.withheld:
+    elif not answer and not last.withheld and not asks:
         errors.append("The model gave no answer in words.")
     errors += _cut_off(state)
     # A reader knows the sentence that carries its answer.
@@ -75,7 +76,7 @@ def compose(
         and not (said["word"] and said["rest"])
         and not (marks_cited and (said["word"] or said["rest"]))
     )
-    not_found = unknown or last.withheld or (unsure and when_unsure == "say_so")
+    not_found = unknown or last.withheld or asks is not None or (unsure and when_unsure == "say_so")
     answered = bool(answer) and not not_found
     return {
         "question": state.question,
@@ -106,6 +107,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
+        "asked_back": asks,
         "question_class": next((dict(event.data) for event in state.events if event.kind == "question_class"), None),
         "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
         "queries_sent_out": [

@@ -460,3 +460,7 @@ class RunError(PrefragError, RuntimeError):
     def __init__(self, message: str, state: State):
         super().__init__(message)
         self.state = state
+
+
+class AskBack(RunError):
+    """End a run with a question to the person; the message is that question."""

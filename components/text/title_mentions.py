@@ -31,7 +31,7 @@ _FUNCTION_WORDS_OF_ENGLISH = (
     "such than that the their them then there these they this those through to two under until up upon was we were "
     "what when where which while who whom whose why will with would you your"
 )
-_FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
 
 
 def title_key(title: str) -> str:
@@ -97,7 +97,7 @@ def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
     lower = [word.casefold() for word in words]
     no_capitals = text == text.lower()
     capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
-    content = [word not in _FUNCTION_WORDS for word in lower]
+    content = [word not in FUNCTION_WORDS for word in lower]
     joined = " ".join(lower)
     # Where each word ends in `joined`; the next begins after a space.
     ends = [length - 1 for length in accumulate(len(word) + 1 for word in lower)]

@@ -18,7 +18,7 @@ const SNIPPET = 400;
  */
 export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
-  const found = !result.answer && (result.not_found || result.evidence?.length);
+  const found = !result.answer && !result.asked_back && (result.not_found || result.evidence?.length);
   return make("div", { class: "card" },
     make("div", { class: "card-part" },
       result.answer ? answerText(result, known) : found ? notAnswered(result, known) : noAnswer(result),
@@ -34,6 +34,7 @@ export function answerCard(result, turn, save) {
  */
 export function spokenAnswer(result) {
   if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word} ${checkOf(result).by ?? ""}.`;
+  if (result.asked_back) return result.asked_back;
   return result.evidence?.length ? `Found, not answered. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
 }
 
@@ -90,6 +91,7 @@ function notAnswered(result, known) {
 }
 
 function noAnswer(result) {
+  if (result.asked_back) return make("p", { class: "not-answered strange", dir: "auto" }, result.asked_back);
   const nothing = result.documents?.length ? "The passages that were found do not answer it." : "No passage was found.";
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon("search"), "No answer was found"), make("p", {}, nothing),
@@ -98,7 +100,7 @@ function noAnswer(result) {
 
 function notes(result) {
   const says = [];
-  if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Understood as: ", result.question]);
+  if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Read as: ", result.question]);
   if (result.forced && !result.not_found) says.push(["warning", "The steps were used up, so it had to answer."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);

@@ -59,7 +59,7 @@ export function newConversation() {
 export function historyOf(turns) {
   return turns.filter((turn) => turn.result).slice(-TURNS / 2).flatMap((turn) => [
     { role: "user", content: turn.question },
-    { role: "assistant", content: turn.result.answer || NOT_ANSWERED },
+    { role: "assistant", content: turn.result.answer || turn.result.asked_back || NOT_ANSWERED },
   ]);
 }
 

@@ -100,6 +100,9 @@ class TestNoAnswer:
         ]
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]
 
+    def test_shows_what_is_asked_back(self):
+        assert result_lines(**NOT_ANSWERED, asked_back="Which?\nOf two.")[0] == "Which? Of two."
+
 
 class TestDocuments:
     TEXT = "A pump. It runs daily."

@@ -102,7 +102,8 @@ from tests.for_each import for_each
     ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
     ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
-    ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),
+    ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
+    ("asked_back", {"text": "What do you mean?"}, "Asked back: What do you mean?"),
     ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
     (
         "cut",

@@ -7,7 +7,7 @@ import pytest
 from haystack import Document
 
 from prefrag import pipelines
-from prefrag.components.loop.follow_up_rewriter import NOT_REWRITTEN
+from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.mspr.answer_reviewer import NOT_REVIEWED
 from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ
 from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
@@ -201,13 +201,25 @@ class TestWhatNeedsAModel:
         assert result["evidence"]
         assert result["without_model"] == [NOT_READ]
 
-    async def test_a_follow_up_is_read_as_it_stands(self):
-        history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+    async def test_a_follow_up_is_read_with_the_name_that_it_stands_for(self):
+        history = [{"role": "user", "content": "Who built Alpha?"}, {"role": "assistant", "content": "Ada Quill"}]
 
-        result = await run([SURE], options={"history": history})
+        result = await run([UNSURE], question="When did she win the prize?", options={"history": history})
 
-        assert (result["answer"], result["question"]) == ("Beta", QUESTION)
-        assert result["without_model"] == [NOT_REWRITTEN]
+        assert (result["question"], result["without_model"]) == ("When did Ada Quill win the prize?", [])
+        asked = {event["query"] for event in events(result, "search") if event["source"] == "web"}
+        assert asked == {"Who built Alpha? When did she win the prize?"}
+
+    @pytest.mark.parametrize("pipeline", ["prefrag", "vanilla_web", "no_retrieval"])
+    async def test_one_that_cannot_be_told_is_asked_back_before_any_search(self, pipeline: str):
+        history = [{"role": "user", "content": "how much?"}, {"role": "assistant", "content": "Found, not answered."}]
+
+        result = await run([SURE], pipeline=pipeline, question="When was it built?", options={"history": history})
+
+        assert result["asked_back"] == ASKS_BACK.format("it")
+        assert [event["kind"] for event in result["trace"]] == ["asked_back"]
+        assert (result["answered"], result["not_found"], result["errors"]) == (False, True, [])
+        assert not {"local", "web"} & set(CALLS)
 
     @pytest.mark.parametrize(
         ("pipeline", "notes"),

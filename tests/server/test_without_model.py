@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from prefrag import pipelines
+from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.reader import extractive_reader
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
@@ -75,10 +76,11 @@ class TestChat:
         )
         assert "guess" not in text
 
-    def test_a_follow_up_says_what_was_not_done(self, reading: Served):
-        turns = [("user", "Who built alpha?"), ("assistant", "Beta"), ("user", "Who built alpha?")]
+    def test_a_follow_up_says_as_what_it_was_read_or_asks_back(self, reading: Served):
+        turns = [("user", "Who built alpha?"), ("assistant", "Beta"), ("user", "Where did she live?")]
 
-        assert "without the earlier turns" in content(reading(SURE), *turns)
+        assert "\n\nNote: read as “Where did Beta live?”;" in content(reading(SURE), *turns)
+        assert content(reading(SURE), *turns[2:], *turns[1:]) == ASKS_BACK.format("she")
 
     def test_the_front_ends_numbers_mean_its_own_files(self, reading: Served):
         readings = [[["Ada Quill", 0.12]]]

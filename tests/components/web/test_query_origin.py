@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefrag.components.state.state import Usage
 from prefrag.components.web.query_origin import find_origin, is_question
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
@@ -61,6 +62,15 @@ def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], othe
 )
 def test_a_query_is_mostly_of_the_persons_own_words(query: str, question: str, history: tuple[str, str], passes: bool):
     assert bool(find_origin(query, replace(state(question=question), history=(history,)))) is not passes
+
+
+@for_each("calls, passes", ({}, False), ({"rewriter": 1}, True))
+def test_a_name_that_rules_took_from_an_earlier_answer_stays_here(calls: dict[str, int], passes: bool):
+    asked = replace(state(question="When did Quill pay?"), typed="When did she pay?", usage=Usage(llm_calls=calls))
+    said = replace(asked, history=(("user", "Who bought the yard?"), ("assistant", "Quill")))
+
+    assert bool(find_origin("When did Quill pay the yard?", said)) is not passes
+    assert not find_origin("When did she pay for the yard?", said)
 
 
 def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():

@@ -1,0 +1,61 @@
+"""Count how often the rules for follow-ups are right: ``python -m benchmarks.follow_ups CANARD.json``.
+
+CANARD (https://sites.google.com/view/qanta/projects/canard) is a list of objects with ``History`` (the title of the
+page, its section, then questions and answers in turn), ``Question`` and ``Rewrite``, or one such object a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.loop.follow_up_rules import _names, find_reference, rewrite_by_rules
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Read the questions, in the published form or as lines."""
+    text = path.read_text(encoding="utf-8")
+    rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+    return [{key.casefold(): value for key, value in row.items()} for row in rows]
+
+
+def main(path: str, half: str = "reported") -> None:
+    """Count over one half of the pages, by the hash of their titles: ``tuned`` or ``reported``."""
+    count: Counter[str] = Counter()
+    for row in read(Path(path)):
+        title, _, *said = row["history"]
+        if (sha256(title.encode()).digest()[0] % 2 == 0) != (half == "tuned"):
+            continue
+        question, meant = row["question"], row["rewrite"]
+        # The page stands for the question with which somebody would begin.
+        turns = [(f"What about {title}?", ""), *zip(said[::2], said[1::2], strict=False)]
+        missing = {word for name in _names(f"- {meant}") for word in _words(name)} - _words(question)
+        seen, written = find_reference(question), rewrite_by_rules(question, turns)
+        count["questions"] += 1
+        count["need a name"] += bool(missing)
+        count["need a name, seen"] += bool(missing and seen)
+        same = _words(question) == _words(meant)
+        count["need nothing"] += same
+        count["need nothing, left alone"] += same and written == question
+        if seen and written is None:
+            count["asked back"] += 1
+        elif seen and written:
+            count["rewritten"] += 1
+            right = bool(missing & _words(written))
+            count["rewritten, with a name of the reference"] += right
+            if not right and "--show" in sys.argv:
+                print(turns[-2:], "|", question, "->", written, "| meant:", meant)
+    print(json.dumps(count, indent=2))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,186 @@
+"""Rewrite a follow-up by rules: its pronoun becomes what the earlier turns name. For English, without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
+
+# Nobody names a thing in more words than that; a longer answer is a text.
+_MOST_ANSWER_WORDS = 8
+_MOST_LEFT_OUT_WORDS = 5
+_CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
+_NAME = re.compile(
+    r"[\"\u201c]([^\"\u201d]{2,60})[\"\u201d]|(?<![\w.])([/~][\w./-]{2,60}|[\w.+-]{1,40}@[\w.-]{3,60})"
+    rf"|(?<![\w'\u2019])((?:{_CAPITAL})(?: (?:(?:of|the|de|von|van|and|for) ){{0,2}}(?:{_CAPITAL}|\d+(?![\d.,]*\w)))*)"
+)
+_HELP_VERBS = "can could did do does may might must shall should will would"
+_AUXILIARIES = frozenset(_HELP_VERBS.split())
+# What a noun phrase cannot hold: the words that English builds its sentences with.
+_BUILDING = FUNCTION_WORDS | _AUXILIARIES
+_PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
+_PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
+_TIME = "year|month|week|weekend|day|morning|afternoon|evening|time|century|decade|summer|winter|spring|autumn"
+_THING = re.compile(
+    rf"\b(?:it|its|they|them|their|theirs|(?:this|these|those)(?! (?:{_TIME})s?\b)|(?:that|there)(?=\W*$)"
+    r"|(?<=\bis )that|(?<=\bwas )that|(?<=\bdoes )that|(?<=\bdid )that)\b",
+    re.I,
+)
+# "Is it true that", "how long does it take to": it stands for nothing.
+_EMPTY = re.compile(
+    r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
+)
+_JOINS = re.compile(
+    r"\b(?:after|although|and|because|before|but|if|once|or|since|so|that|until|when|where|while)\b", re.I
+)
+_POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
+_LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
+# With these a part of a question begins, with other building words a whole one.
+_BEGIN = "a an at between by during for from in my of on our since the to until with your"
+_BEGINS = frozenset(_BEGIN.split())
+_ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
+_ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
+_DEMONSTRATIVES = ("this", "that", "these", "those")
+_SAME = tuple(
+    frozenset(each.split()) for each in ("he him his", "she her hers", "it its", "they them their theirs these those")
+)
+
+Turns = Sequence[tuple[str, str]]
+
+
+def find_reference(question: str) -> str:
+    """Find the word of a question that stands for something which the question does not name.
+
+    :param question: The question, in English.
+    :returns: The word as it was typed, or the first of a question that leaves out all but what is new; else nothing.
+    """
+    lead = _LEADS.match(question)
+    rest = question[lead.end() :] if lead else question
+    words = re.findall(r"\w+", rest.casefold())
+    if lead and 0 < len(words) <= _MOST_LEFT_OUT_WORDS and words[0] in _BEGINS | (set(words) - _BUILDING):
+        return rest.strip(" ?.!")
+    if words and set(words) <= _BUILDING and not _PERSON.search(question) and not _THING.search(question):
+        return question.strip(" ?.!")
+    found = _find_pronoun(question)
+    return found.group() if found else ""
+
+
+def rewrite_by_rules(question: str, turns: Turns) -> str | None:
+    """Write a follow-up so that it can be understood alone.
+
+    :param question: The question.
+    :param turns: The questions and answers before it, oldest first.
+    :returns: The question, as it is where it refers to nothing; None where the turns do not say to what it refers.
+    """
+    reference, found = find_reference(question), _find_pronoun(question)
+    if not (reference and turns):
+        return None if reference else question
+    if found is None or found.group() != reference:
+        return _complete(reference, turns)
+    pronoun = reference.casefold()
+    meant = (_find_person if _PERSON.fullmatch(pronoun) else _find_thing)(turns, pronoun)
+    noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
+    if noun and noun[1].casefold() in _BUILDING:
+        noun = None
+    # "This ship" is what was asked for only if that was called a ship.
+    if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
+        return None
+    before, after = question[: found.start()], question[found.end() :]
+    if noun:
+        return f"{before}the {noun[1]} ({meant}){after[noun.end() :]}"
+    if _POSSESSIVE.match(question, found.start()):
+        return f"{before}{meant}'s{after}"
+    return f"{before}in {meant}{after}" if pronoun == "there" else before + meant + after
+
+
+def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pair the questions of a conversation with their answers.
+
+    :param history: Its turns, oldest first, as (role, text).
+    :returns: The questions with what was answered, or with nothing.
+    """
+    followed = pairwise([*history, ("", "")])
+    return [(text, after if by == "assistant" else "") for (role, text), (by, after) in followed if role == "user"]
+
+
+def _find_pronoun(question: str) -> re.Match[str] | None:
+    """Find the pronoun of a question that names nothing itself."""
+    if any(_names(question)):
+        return None
+    bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
+    found = _PERSON.search(bare) or _THING.search(bare)
+    clause = _JOINS.search(bare[: found.start()]) if found else None
+    # A phrase in the clause before is what the pronoun stands for: "How heavy is the trailer when it is full?"
+    return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else found
+
+
+def _names(text: str) -> Iterator[str]:
+    """List the names in a text, by their form: capitals, quotation marks, a path, an address, a version."""
+    for match in _NAME.finditer(text):
+        words = match.group().strip('"\u201c\u201d').split()
+        while words and words[0].casefold() in _BUILDING:
+            del words[0]
+        # A word that begins a sentence has its capital from there.
+        begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
+        if words and not (begins and len(words) == 1 and words[0].istitle() and words[0].isalpha()):
+            yield " ".join(words).strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """List what a text calls "the ...", as far as the form shows where the phrase ends."""
+    for match in _PHRASE.finditer(text):
+        words = []
+        for word in match[1].split():
+            if word.casefold() in _BUILDING:
+                break
+            words.append(word)
+        # After "does" or "may" a verb follows the phrase.
+        if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
+            del words[-1]
+        if words:
+            yield " ".join(("the", *words))
+
+
+def _answered(answer: str) -> list[str]:
+    """List the names of a short answer, which may be a single word with a capital."""
+    words = answer.split()
+    return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MOST_ANSWER_WORDS else []
+
+
+def _find_person(turns: Turns, pronoun: str) -> str:
+    for asked, answer in _from_last(turns, pronoun):
+        if _ASKED_WHO.match(asked) and (found := _answered(answer)):
+            return found[0] if len(found) == 1 else ""
+        if found := list(_names(asked)):
+            # Who does something is named before what it is done to.
+            return found[0]
+    return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
+
+
+def _find_thing(turns: Turns, pronoun: str) -> str:
+    for asked, answer in _from_last(turns, pronoun):
+        if _ASKED_WHICH.match(asked) and (found := _answered(answer)):
+            return found[0]
+        if found := list(_names(asked)) or list(_phrases(asked)):
+            return found[-1]
+    return ""
+
+
+def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
+    """Go back over the turns, past those with the same pronoun, which stands for the same as before."""
+    same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
+    for asked, answer in reversed(turns):
+        if not same.intersection(re.findall(r"\w+", asked.casefold())):
+            yield asked, answer
+
+
+def _complete(rest: str, turns: Turns) -> str | None:
+    """Ask the last question once more, of what is named now in place of what was named then."""
+    asked = turns[-1][0]
+    for find in (_names, _phrases):
+        old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))
+        if old and new:
+            return asked.replace(old[-1], new[0])
+    return None

@@ -1,0 +1,55 @@
+"""Follow-ups that rules rewrite: from a question, its answer and the next question to what that means."""
+
+from prefrag.components.loop.follow_up_rules import pair_turns, rewrite_by_rules
+from tests.for_each import for_each
+
+ADA = ("Who led the Halyard project?", "Ada Quill")
+SHIP = ("On which ship is the pump tried?", "the training ship Merganser")
+TRAILER = ("How much may the trailer carry?", "1,150 kilograms")
+LONG = ("Which ship sails?", "It was decided in May that of all ships only the Merganser sails.")
+
+
+@for_each(
+    "turn, question, meant",
+    (ADA, "when did she leave?", "when did Ada Quill leave?"),
+    (ADA, "What is her title?", "What is Ada Quill's title?"),
+    (ADA, "who chose her in May?", "who chose Ada Quill in May?"),
+    (SHIP, "where did it put in", "where did Merganser put in"),
+    (SHIP, "How old is this ship?", "How old is the ship (Merganser)?"),
+    (SHIP, "who sails there?", "who sails in Merganser?"),
+    (TRAILER, "What did its inspection cost?", "What did the trailer's inspection cost?"),
+    (("When did Ada Quill sail to Dover?", "1921"), "Was she alone?", "Was Ada Quill alone?"),
+    (("Where is /etc/halyard.conf read?", "at the start"), "what does it set", "what does /etc/halyard.conf set"),
+    (("When was the Merganser built?", "1921"), "And the Petrel?", "When was the Petrel built?"),
+    (LONG, "where is it", None),
+    (TRAILER, "how old is he", "how old is the trailer"),
+    (("how much?", "Found, not answered."), "when was it built?", None),
+    (ADA, "Why?", None),
+    (SHIP, "And in 2019?", None),
+    (SHIP, "what does this word mean", None),
+)
+def test_a_pronoun_becomes_what_was_named_before(turn: tuple[str, str], question: str, meant: str | None):
+    assert rewrite_by_rules(question, [turn]) == meant
+
+
+@for_each(
+    "question",
+    "how often do I turn the compost?",
+    "What did Hester Quayle say of it?",
+    "how heavy is the trailer when it is full?",
+    "is it true that the moon is round?",
+    "and who is the treasurer?",
+    "what happened this year?",
+    "Wann wurde es gebaut?",
+)
+def test_a_question_that_names_what_it_asks_for_is_left_alone(question: str):
+    assert rewrite_by_rules(question, [SHIP]) == question
+
+
+def test_a_pronoun_keeps_what_it_stands_for():
+    said = (ADA, ("Who did she marry?", "Bert Quayle"), ("How old is he?", "41"), ("Where did she live?", "Dover"))
+    history = [(role, text) for turn in said for role, text in zip(("user", "assistant"), turn, strict=True)]
+
+    assert rewrite_by_rules("when did she leave?", pair_turns(history)) == "when did Ada Quill leave?"
+    assert rewrite_by_rules("when did he leave?", pair_turns(history)) == "when did Bert Quayle leave?"
+    assert pair_turns([("user", "a"), ("user", "b"), ("assistant", "c")]) == [("a", ""), ("b", "c")]
