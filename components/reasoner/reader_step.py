@@ -38,7 +38,7 @@ def take_reader_step(
         state = state.with_event("without_model", text=NOT_READ)
     step = Step(Action.ANSWER, withheld=not is_sure, probability=best.probability if best else 0.0)
     if best is not None:
-        evidence = tuple(Evidence(one.document, one.sentence, state.question) for one in candidates)
+        evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)
         answer, label = best.text + _mark(best, state), Label.CORRECT if is_sure else None
         step = replace(step, answer=answer, label=label, evidence=evidence)
     state = state.with_step(step)

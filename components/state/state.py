@@ -181,11 +181,13 @@ class Evidence(_Value):
     :param document: The document that holds it.
     :param sentence: The sentence.
     :param query: What was asked for.
+    :param share: The probability of the answer of a reader that it carries, from 0 to 1.
     """
 
     document: Document
     sentence: str
     query: str
+    share: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,17 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
     places = [
         place
         for place, one in enumerate(shown)
-        if any(overlap(str(one.get("sentence") or ""), gold)[0] >= SAME for gold in question.sentences)
+        if any(overlap(_sentence_of(one), gold)[0] >= SAME for gold in question.sentences)
     ]
     return {f"sentence_{number}": float(any(place < number for place in places)) for number in (1, 3)}
+
+
+def _sentence_of(shown: Mapping[str, Any]) -> str:
+    sentence = shown.get("sentence") or ""
+    if isinstance(sentence, str):
+        return sentence
+    # A document has the place of its sentence.
+    return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:

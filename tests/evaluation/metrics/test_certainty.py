@@ -119,7 +119,8 @@ def test_the_right_sentence_is_looked_for_in_the_order_in_which_sentences_are_sh
     question = replace(OSLO, sentences=(gold,))
     other, line = {"sentence": "It rained."}, {"sentence": "yard of the Ostermoor brothers was in"}
     cited = {"answer": "Oslo", "citations": [{"mark": "2"}]}
-    documents = [{"mark": "1", "sentence": "It rained.", "id": "x"}, {"mark": "2", "sentence": gold, "id": "y"}]
+    place = {"content": f"It rained. {gold}", "sentence": {"start": 11, "end": 11 + len(gold)}}
+    documents = [{"mark": "1", "sentence": None, "id": "x"}, {"mark": "2", "id": "y", **place}]
     results = [
         {"not_found": True, "evidence": [line, other]},
         {"not_found": True, "evidence": [other, other, {"sentence": gold}]},
