@@ -33,7 +33,7 @@ BUDGET = {
     "indexing": 3_742,
     "pipelines": 1_383,
     "server": 4_394,
-    "training": 5_270,
+    "training": 5_263,
     "tests": 50_074,
 }
 
