@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.pdf_files import read_pdf
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
-from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
+from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
+from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # The formats, by their names in the metadata.
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
@@ -66,7 +66,7 @@ MOST_BYTES = {
 }
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 4
+_RECIPE = 5
 _CONVERTERS: dict[str, Callable[[], Any]] = {
     TEXT: TextFileToDocument,
     MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
@@ -136,7 +136,7 @@ class FileConverter:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
         self.loss = outline.loss
-        if headings and form in (DOCX, RST):
+        if headings and form in (MARKDOWN, DOCX, RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
@@ -180,12 +180,17 @@ class FileConverter:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
-        title = _TITLES[form](text) if form in _TITLES else ""
+        title = _html_title(text) if form == HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
-        return title, converted[0].content or "" if converted else "", converted[0].meta if converted else {}
+        if not converted:
+            return title, "", {}
+        content, meta = write_bar_tables(converted[0].content or ""), converted[0].meta
+        # The title is searched with each passage already.
+        fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
+        return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == TEXT else content}", meta
 
 
 def fingerprint(data: bytes) -> str:
@@ -221,13 +226,8 @@ def _with_pages(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]
         leading = len(part) - len(part.lstrip())
         first_page = page + part.count("\f", 0, leading)
         page += part.count("\f")
-        if form == PDF:
-            # A PDF has a line break at the end of each printed line: join the split words and the lines.
-            part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
-            yield " ".join(part.split()), first_page
-        else:
-            part = re.sub(r"[^\S\n]+", " ", part)
-            yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if form == PPTX else None
+        part = re.sub(r"[^\S\n]+", " ", part)
+        yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if form in (PDF, PPTX) else None
 
 
 def _is_small_front_matter(text: str) -> bool:
@@ -245,18 +245,6 @@ def _is_small_front_matter(text: str) -> bool:
     except yaml.YAMLError:
         # The converter reports it.
         return True
-
-
-def _markdown_title(text: str) -> str:
-    from markdown_it import MarkdownIt
-
-    tokens = MarkdownIt().parse(_FRONT_MATTER.sub("", text)[:_TITLE_CHARACTERS])
-    for token, content in pairwise(tokens):
-        if token.type == "heading_open":
-            words = "".join(child.content for child in content.children or [] if child.type in ("text", "code_inline"))
-            if words.strip():
-                return _one_line(words)
-    return ""
 
 
 def _mark_markdown(text: str, outline: Outline) -> str:
@@ -279,7 +267,6 @@ def _html_title(text: str) -> str:
     return ""
 
 
-_TITLES: dict[str, Callable[[str], str]] = {MARKDOWN: _markdown_title, HTML: _html_title}
 # What puts a mark in front of each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
 

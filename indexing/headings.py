@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from prefrag.indexing.wrapped_lines import unwrap_lines
+
 # Printable, because the extraction from HTML drops what is not, and a punctuation mark, so that emphasis behind it in
 # Markdown stays one. Nobody types it.
 _SIGN = "\u205c"
@@ -72,24 +74,30 @@ class Outline:
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
-    """Mark the headings of a Markdown text, not what looks like one in a block of code."""
+    """Mark the headings of a Markdown text, not what looks like one in a block of code, and unwrap its paragraphs."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
     # As the parser counts lines.
-    lines = re.sub(r"\r\n?", "\n", text).split("\n")
+    lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
     for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
-        if opening.type != "heading_open" or opening.map is None:
+        if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
             continue
-        source, number = content.content.partition("\n")[0], opening.map[0]
-        before, found, after = lines[number].partition(source) if source else ("", "", "")
-        if found:
+        source, (number, end) = content.content.partition("\n")[0], opening.map
+        before, found, after = (lines[number] or "").partition(source) if source else ("", "", "")
+        if found and opening.type == "paragraph_open":
+            # Two blanks at the end of a line keep it.
+            if end - number > 1 and "  \n" not in content.content:
+                hang = re.sub(r"[^>\s]", " ", before)
+                lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")
+                lines[number + 1 : end] = [None] * (end - number - 1)
+        elif found:
             shown = [
                 child for inline in parser.parseInline(content.content[:_MOST_READ]) for child in inline.children or ()
             ]
             words = "".join(child.content if child.type in ("text", "code_inline") else " " for child in shown)
             lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{found}{after}"
-    return "\n".join(lines)
+    return "\n".join(line for line in lines if line is not None)
 
 
 def mark_html(text: str, outline: Outline) -> str:

@@ -7,9 +7,12 @@ from typing import Any
 
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
+from prefrag.indexing.wrapped_lines import unwrap_lines
 
 _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
+# The letters of a line of print.
+_MOST_WIDTH = 400
 # What PDFium writes in the place of the hyphen and the line end that parted a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
 # Letters of a font that does not say which they are.
@@ -62,7 +65,7 @@ def _read_page(document: Any, number: int) -> tuple[str, bool]:
     part = page.get_textpage()
     try:
         text = _PARTED.sub("", part.get_text_range().replace("\r\n", "\n")).replace("\f", " ")
-        return text, not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
+        return unwrap_lines(text, _MOST_WIDTH), not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
     finally:
         part.close()
         page.close()

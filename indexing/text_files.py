@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
+from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.passage_splitting import (
     ENOUGH_WORDS,
@@ -21,6 +23,7 @@ from prefrag.indexing.report import CannotRead
 _SEPARATORS = ",;\t|"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _LONGEST_NAME = 80
+_RULE = re.compile(r"[\s|+:=-]*")
 # A file can have each of its values name one text of megabytes, or stand behind a long name.
 _MOST_TEXT = 100_000_000
 
@@ -71,6 +74,29 @@ def _write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield "; ".join(names)
 
 
+def write_bar_tables(text: str) -> str:
+    """Write the rows of tables that are drawn with bars, as in Markdown, with the names of their columns."""
+    pieces: list[str] = []
+    for columns, group in groupby(text.split("\n"), key=_count_columns):
+        lines = list(group)
+        rows = [line for line in map(str.strip, lines) if not _RULE.fullmatch(line)]
+        cells = (line.strip("|").split("|") for line in rows)
+        is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
+        # A bar is also a sign of programs: a table has a rule below its head, or a bar on both sides.
+        if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
+            pieces += write_rows(cells)
+        elif columns == 2 and is_framed:
+            pieces += (": ".join(filter(None, map(_one_line, row))) for row in cells)
+        else:
+            pieces += lines
+    return "\n".join(pieces)
+
+
+def _count_columns(line: str) -> int:
+    line = re.sub(r"(?<=-)\+(?=-)", "|", line)
+    return line.strip().strip("|+").count("|") + ("|" in line)
+
+
 def pack_rows(text: str) -> list[str]:
     """Put whole rows together to passages; only a row longer than a passage is split."""
     passages: list[str] = []
@@ -112,6 +138,11 @@ def read_json(text: str) -> list[str]:
         raise CannotRead("its values are nested too deeply") from error
     except ValueError as error:
         raise CannotRead(f"it is not JSON ({error})") from error
+
+
+def write_fields(fields: Mapping[str, Any]) -> str:
+    """Write each field of a front matter as a line."""
+    return "".join(f"{line}\n" for key, value in fields.items() for line in _lines({key: value}, "") if is_text(line))
 
 
 def _lines(value: Any, name: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from prefrag.components.reader.encoder_scores import LEAST, EncoderScores, Value
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate, short_title, span_candidates
+from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.components.text.title_mentions import comparable
 
 WordWeight = Callable[[str], float]
@@ -22,12 +23,6 @@ WordWeight = Callable[[str], float]
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 _NEAR = 6
-_PLAIN_WORDS = (
-    "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
-    "whose when where how many much that this it its as has have had not into than then his her their he she they "
-    "there between both same"
-)
-_PLAIN = frozenset(_PLAIN_WORDS.split())
 _CUES = {
     "born": {"born", "birth"},
     "died": {"died", "death", "dead"},
@@ -168,7 +163,7 @@ def span_features(
 
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     """Weigh the words of a question."""
-    found = {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in _PLAIN}
+    found = {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
     total = sum(found.values()) or 1.0
     return {one: value / total for one, value in found.items()}
 

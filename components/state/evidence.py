@@ -1,37 +1,79 @@
-"""The evidence of a run: the sentences of the likeliest answers, and for each search the one that says most."""
+"""The evidence of a run: the sentences that speak most to the question, and for each search the one that says most."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
+from typing import Any
 
 from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import sentence_spans, shown_sentences
-from prefrag.components.text.term_statistics import words
+from prefrag.components.text.term_statistics import PLAIN_WORDS, words
 
 _MAX_SENTENCES = 5
 # A document that came with the question may be a book, and a line of a corpus ten megabytes.
 _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
+_NEAREST = 3
+# How much the likeliest answer counts beside all words of the question.
+_READ_WEIGHT = 0.25
 # Answers that are no words of a document.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentence that carries the answer, one for each search, and those of the other candidates."""
+    """Choose the sentences nearest to the question, the likeliest answer's, and one for each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
-    found = [*read[:1], *rank_sentences(state.question, state.attached)[:1]]
-    for step in state.steps:
-        found += rank_sentences(step.query or state.question, step.documents, state.question)[:1]
+    nearest = _rank_for_question(state, read)
+    found = [*nearest[:_NEAREST], *read[:1]]
+    for query, documents in (("", state.attached), *((step.query, step.documents) for step in state.steps)):
+        ranked = rank_sentences(query or state.question, documents, state.question)
+        found += [one for one in ranked if not _is_heading(one.sentence, one.document.meta)][:1]
     chosen: dict[tuple[Identity, str], Evidence] = {}
-    for one in (*found, *read[1:]):
+    for one in (*found, *nearest, *read[1:]):
         chosen.setdefault((identity(one.document), one.sentence), one)
     return list(chosen.values())[:_MAX_SENTENCES]
+
+
+def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
+    """Rank the sentences of all documents by the question's words, then by the answers that a reader found in them."""
+    every = (*state.attached, *(one for step in state.steps for one in step.documents))
+    documents = {identity(one): one for one in every}.values()
+    sentences = [
+        Evidence(one, sentence, state.question)
+        for one in documents
+        for sentence in shown_sentences((one.content or "")[:_MAX_RANKED])
+        if not _is_heading(sentence, one.meta)
+    ]
+    asked = _stems(state.question)
+    held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
+    weights = _weights(held, asked)
+    shares: dict[tuple[Identity, str], float] = defaultdict(float)
+    for one in read:
+        shares[identity(one.document), one.sentence] += one.share
+    top = max(shares.values(), default=0.0) or 1.0
+    total = max((sum(weights[word] for word in own & asked) for own in held), default=0.0) or 1.0
+    scores = [
+        sum(weights[word] for word in sorted(own & asked)) / total
+        + _READ_WEIGHT * shares[identity(one.document), one.sentence] / top
+        for one, own in zip(sentences, held, strict=True)
+    ]
+    return [sentences[place] for place in sorted(range(len(scores)), key=lambda one: -round(scores[one], 9))]
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5].rstrip("s") for word in _WORD.findall(text.lower()) if word not in PLAIN_WORDS}
+
+
+def _is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
+    """Check whether a sentence is the title of its document or of its section."""
+    titles = (meta.get("title"), *str(meta.get("heading") or "").split(" > "))
+    return _WORD.findall(sentence.lower()) in [_WORD.findall(str(title or "").lower()) for title in titles]
 
 
 def rank_sentences(
@@ -57,13 +99,19 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
     weights = _weights(held, every)
     # An answer may be a number or a name without a long word.
-    whole = re.compile(rf"(?<!\w){re.escape(answer.lower())}(?!\w)") if answer.lower() not in _NOT_IN_TEXTS else None
     scores = [
-        (bool(whole and whole.search(sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
+        (bool(find_whole(answer, sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)
     ]
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
     return spans[best] if best is not None and any(scores[best]) else None
+
+
+def find_whole(answer: str, text: str) -> re.Match[str] | None:
+    """Find the words of an answer in a text, in any case."""
+    if answer.lower() in _NOT_IN_TEXTS:
+        return None
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
 
 
 def _weights(held: Sequence[Iterable[str]], wanted: set[str]) -> Mapping[str, float]:

@@ -16,6 +16,8 @@ _END = re.compile(
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # After these a line that goes on with a small letter is another one all the same.
 _LINE_STOPS = (":", ";", "|")
+# A line of a list of fields, or a row of a table with the names of its columns.
+FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
@@ -108,4 +110,6 @@ def split_strips(text: str, sentences: int) -> list[str]:
 def _is_own_line(text: str, end: int, after: int) -> bool:
     """Check that a line does not go on in the next one, as where the page ended."""
     following = text[after : after + 1]
-    return text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "(")
+    if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
+        return True
+    return bool(FIELD.match(text, after) and FIELD.match(text, text.rfind("\n", 0, end) + 1))

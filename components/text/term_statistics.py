@@ -38,6 +38,13 @@ QUESTION_WORDS = frozenset(
         *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
     )
 )
+# Words that say nothing of what a question asks.
+_PLAIN = (
+    "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
+    "whose when where how many much that this it its as has have had not into than then his her their he she they "
+    "there between both same"
+)
+PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:

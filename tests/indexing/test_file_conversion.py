@@ -80,7 +80,7 @@ def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_no
     passages = converter.passages(Path("/a.md"), text.encode())
 
     assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
-    assert (passages[0].content or "").startswith("Manual\nUse\nOil it.")
+    assert (passages[0].content or "").startswith("heading: forged\nManual\nUse\nOil it.")
     assert "heading" not in converter.passages(Path("/a.txt"), text.encode())[0].meta
     assert "heading" not in converter.passages(Path("/a.md"), b"---\ntitle: A\n---\nText.")[0].meta
 
@@ -99,11 +99,13 @@ def test_passages_of_a_page_know_the_headings_above_them(converter: FileConverte
 
 
 @needs_markdown
-def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
-    text = b"---\nauthor: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web\nnested: {a: 1}\n---\nText."
-    [passage] = converter.passages(Path("/notes.md"), text)
+def test_front_matter_becomes_text_and_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
+    front = "author: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web"
+    [passage] = converter.passages(
+        Path("/notes.md"), f"---\ntitle: T\n{front}\nnested: {{a: 1}}\ntags: [b, c]\n---\nText.".encode()
+    )
 
-    assert passage.content == "Text."
+    assert passage.content == f"{front}\nnested a: 1\ntags: b, c\nText."
     assert {key: passage.meta.get(key) for key in ("author", "year")} == {"author": "Ada", "year": 1843}
     assert passage.meta["file_path"] == "/notes.md"
     assert not {"id", "content", "source", "nested", "encoding"} & passage.meta.keys()

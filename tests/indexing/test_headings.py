@@ -45,6 +45,13 @@ def test_those_of_markdown_are_what_its_parser_takes_for_one():
     assert headings == [(1, "Manual", "Manua"), (2, "Use", "Use\n-"), (3, "Daily pump care", "Daily")]
 
 
+def test_the_lines_of_a_paragraph_of_markdown_are_joined_not_those_that_are_kept_or_code():
+    line = "A long line of a paragraph which was wrapped at a"
+    text = f"{line}\nwidth.\n\n> - {line}\n>   width.\n\n{line}  \nwidth.\n\n```\n{line}\nwidth.\n```"
+
+    assert mark_markdown(text, Outline()) == text.replace(f"{line}\nwidth", f"{line} width", 1).replace("\n>  ", "")
+
+
 def test_marks_change_no_emphasis():
     outline = Outline()
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
-from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_rows
+from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_rows
 from tests.for_each import for_each
 
 
@@ -37,6 +37,20 @@ def test_each_row_has_the_names_of_its_columns(separator: str) -> None:
 )
 def test_values_are_read_as_they_are_meant(text: str, rows: list[str]) -> None:
     assert read_csv(text) == rows
+
+
+@for_each(
+    "text, written",
+    ("A\n| flat | rent |\n|---|--:|\n| 3 | 540 |\nB", "A\nflat: 3; rent: 540\nB"),
+    (" flat | rent\n------+------\n  3   |  540", "flat: 3; rent: 540"),
+    ("| flat | rent | to |\n| 3 | 540 | |", "flat: 3; rent: 540"),
+    ("| Port | /dev/jjy |", "Port: /dev/jjy"),
+    ("ls | sort\ncat | wc", "ls | sort\ncat | wc"),
+    ("a\n----\n  b", "a\n----\n  b"),
+    ("| | |\n|--|--|", ""),
+)
+def test_the_rows_of_a_table_drawn_with_bars_have_the_names_of_its_columns(text: str, written: str) -> None:
+    assert write_bar_tables(text) == written
 
 
 def test_a_quotation_mark_that_is_never_closed_leaves_the_lines() -> None:

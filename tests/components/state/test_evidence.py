@@ -16,29 +16,41 @@ MANY = Document(content=" ".join(f"Sentence {n} is short." for n in range(9)))
 
 
 def read(*sentences: tuple[Document, str]) -> Step:
-    return Step(Action.ANSWER, withheld=True, evidence=tuple(Evidence(*one, "?") for one in sentences))
+    return Step(Action.ANSWER, certainty="not_found", evidence=tuple(Evidence(*one, "?", 0.1) for one in sentences))
 
 
 def search(query: str, *documents: Document) -> Step:
     return Step(Action.SEARCH, query=query, documents=documents, observed=True)
 
 
-def test_the_likeliest_answers_sentence_is_first_then_one_for_each_search_then_the_other_candidates():
+def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_and_one_for_each_search():
+    far = Document(content="The Petrel lamp burns oil. The Petrel lamp is tall. A keeper lit it.")
     run = replace(
         state(
-            search("Petrel lamp designed", LAMP),
-            search("Mona Reeve born", REEVE),
-            read((REEVE, "She swam."), (LAMP, "It shines.")),
+            search("Petrel lamp designed", LAMP, far),
+            search("Mona Reeve swam", REEVE),
+            read((far, "A keeper lit it."), (LAMP, "It shines.")),
         ),
-        question="Where was the designer of the Petrel lamp born?",
+        question="Who was the designer of the Petrel lamp?",
     )
 
     assert [one.sentence for one in find_evidence(run)] == [
-        "She swam.",
         "The Petrel lamp was designed by Mona Reeve.",
-        "Mona Reeve was born in Pellhaven.",
         "It shines.",
+        "The Petrel lamp burns oil.",
+        "A keeper lit it.",
+        "She swam.",
     ]
+
+
+def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_of_the_question_and_a_heading_is_none():
+    text = "Petrel lamp\nLighting\nThe lamps shone.\nA lamp burnt oil.\nOn lighting a lamp."
+    lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})
+    run = replace(state(search("lamp", lit), read((lit, "A lamp burnt oil."))), question="lamp")
+
+    found = [one.sentence for one in find_evidence(run)]
+
+    assert found == ["A lamp burnt oil.", "The lamps shone.", "On lighting a lamp."]
 
 
 def test_there_are_at_most_five_sentences_and_none_twice():

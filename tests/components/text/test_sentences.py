@@ -46,6 +46,7 @@ PIECES = [
         "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
         ["A heading", "The pump runs for ten\nminutes a day.", "Then it\nrests.", "- a point:", "so", "Another point"],
     ),
+    ("flat: 3; rent: 540\nflat: 4; rent: 610", ["flat: 3; rent: 540", "flat: 4; rent: 610"]),
     ("", []),
     ("\n\n \n", []),
 )

@@ -1,0 +1,103 @@
+"""Write the paragraphs of a text on one line each, where people or programs broke them at the width of a page."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby, pairwise
+
+from prefrag.components.text.sentences import FIELD, ends_with_stop
+
+# Of a page of typed letters; longer lines are paragraphs.
+_MOST_WIDTH = 130
+_LEAST_WIDTH = 30
+# By hand nobody fills a line to its last column, and letters in print differ in width. After a full stop it may be one.
+_FULL, _FULL_STOPPED = 0.6, 0.8
+_LETTER = re.compile(r"[^\W\d_]")
+_ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
+# Columns of a table, and the dots of a table of contents; words spread over a line have two blanks between them.
+_COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
+_INDENT = re.compile(r"\s*(?:>\s?)*")
+_PARTED = re.compile(r"[^\W_]*[^\W\d_]-$")
+_BEGIN = re.compile(r"[^\W\d_]+")
+_MOST_PARTED = 50
+
+
+def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
+    """Join the lines of each paragraph, and the parts of a word that a line end parts.
+
+    A line goes on in the next one where it is full, so that the next word had no room, or half full and the next one
+    begins with a small letter, by the width of the whole text: narrower blocks are verse, addresses and headings.
+    Lists, tables and code keep their lines.
+
+    :param text: The text, of one page or of all.
+    :param most_width: The letters of a line above which each line is a paragraph.
+    :returns: The text with a blank in the place of such a line end.
+    """
+    lines = [line.rstrip() for line in text.split("\n")]
+    lengths = sorted(len(line) for line in lines if _LETTER.search(line))
+    width = lengths[len(lengths) * 9 // 10] if lengths else 0
+    if not 0 < width <= most_width:
+        return text
+    is_parted = any(line.endswith("-") for line in lines)
+    words = {match[0].lower() for match in re.finditer(r"[^\W_]+(?:-[^\W_]+)*", text)} if is_parted else set()
+    pieces: list[str] = []
+    for has_letters, block in groupby(lines, key=lambda line: bool(_LETTER.search(line))):
+        found = list(block)
+        pieces += [_join(found, width, words)] if has_letters else found
+    return "\n".join(pieces)
+
+
+def _join(block: list[str], width: int, words: set[str]) -> str:
+    """Join the lines of a block without an empty line."""
+    pieces = block[:1]
+    hang, goes_on = _hang(block[0]), False
+    for line, following in pairwise(block):
+        begin = following[_indent(following) :]
+        goes_on = _goes_on(line, following, width, hang, goes_on)
+        if not goes_on:
+            pieces += ["\n", following]
+            hang = _hang(following)
+            continue
+        if (end := _PARTED.search(line[-_MOST_PARTED:])) is None or (word := _BEGIN.match(begin)) is None:
+            pieces.append(" ")
+        # A word such as "well-known" is also parted behind its own hyphen.
+        elif begin[0].islower() and not (
+            f"{end[0]}{word[0]}".lower() in words and f"{end[0][:-1]}{word[0]}".lower() not in words
+        ):
+            pieces[-1] = pieces[-1][:-1]
+        pieces.append(begin)
+    return "".join(pieces)
+
+
+def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> bool:
+    """Check whether a line goes on in the next one."""
+    begin = following[_indent(following) :]
+    if line.endswith(("|", ";", "{", "}", "\\")) or (_ITEM.match(begin) and not line.endswith(",")):
+        return False
+    if line.lstrip().startswith(">") != following.lstrip().startswith(">"):
+        return False
+    if any(form(line.lstrip()) and form(begin) for form in (_COLUMNS.search, FIELD.match)):
+        return False
+    # The text of an item of a list, or of an option, hangs below its beginning.
+    if hang and _indent(following) >= hang:
+        return not line.endswith(":")
+    if (begin[0].islower() and not line.endswith(":")) or line.endswith(","):
+        return len(line) > width / 2 or (within and _indent(line) == _indent(following))
+    if width < _LEAST_WIDTH:
+        return False
+    is_stopped = ends_with_stop(line)
+    if within and not is_stopped and _indent(line) == _indent(following):
+        return True
+    return len(line) + 1 + len(begin.split(maxsplit=1)[0]) > (_FULL_STOPPED if is_stopped else _FULL) * width
+
+
+def _hang(line: str) -> int:
+    """Count the blanks before the text that belongs to an item of a list; 0 of any other line."""
+    indent = _indent(line)
+    return indent + 1 if _ITEM.match(line, indent) else 0
+
+
+def _indent(line: str) -> int:
+    """Count the blanks and the signs of a quotation before a line."""
+    found = _INDENT.match(line)
+    return found.end() if found else 0
