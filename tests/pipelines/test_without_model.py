@@ -123,12 +123,13 @@ class TestALoop:
         assert len(CALLS.get("web", ())) == len(sent(result))
         assert result["queries_held_back"] == []
 
-    async def test_what_is_found_at_home_is_not_asked_outside(self):
-        home = {"alpha": "Beta built alpha, and which prize did delta receive? The cup."}
+    @pytest.mark.parametrize(("text", "asked"), [("Delta did receive the prize.", []), ("A town.", [QUESTION])])
+    async def test_what_is_found_at_home_is_not_asked_outside(self, text: str, asked: list[str]):
+        trees = {"judge.judge": {"type": TREE_JUDGE}}
 
-        result = await run([UNSURE], documents={"local": home}, replace={"judge.judge": {"type": TREE_JUDGE}})
+        result = await run([UNSURE], documents={"local": {"alpha": text}}, replace=trees)
 
-        assert sent(result) == []
+        assert sent(result) == asked
         assert events(result, "verdict")[-1]["judged_by"] == "words"
 
     async def test_where_only_the_web_is_searched_it_is_asked_once(self):
