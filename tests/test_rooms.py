@@ -28,13 +28,13 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_190,
-    "components": 18_342,
+    "components": 18_341,
     "evaluation": 8_632,
     "indexing": 3_742,
     "pipelines": 1_355,
     "server": 4_384,
     "training": 5_263,
-    "tests": 49_980,
+    "tests": 49_982,
 }
 
 
