@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-import prefrag
 from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.env_file import report_unknown_settings
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
-DEMO_QUESTIONS = prefrag.ROOT / "demo" / "questions.jsonl"
+DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
 
 
 def _describe(option: str) -> str | None:
@@ -90,7 +89,7 @@ def ask(
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
         os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
-    question = question if question is not None else _read_demo_question()
+    question = question if question is not None else _choose_demo_question()
     if not as_json and not quiet:
         offer_model()
     loaded = load(pipeline)
@@ -143,7 +142,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
     if failed := search_failures(result):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise PrefragError(f"No source could be searched, so the answer rests on no document. {reasons}")
-    if not result.get("answered") and not result.get("not_found"):
+    if not result.get("answered") and not result.get("certainty"):
         raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
 
 
@@ -217,7 +216,7 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
     return filters
 
 
-def _read_demo_question() -> str:
+def _choose_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index import index_exists
     from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
     from prefrag.components.settings import settings
@@ -225,8 +224,7 @@ def _read_demo_question() -> str:
     chosen = settings.index or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
         raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
-    with DEMO_QUESTIONS.open(encoding="utf-8") as lines:
-        return str(json.loads(next(lines))["question"])
+    return DEMO_QUESTION
 
 
 def _index_corpus(corpus: Path) -> str:

@@ -18,6 +18,7 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import (
     NOT_ANSWERED,
     evidence_texts,
+    given_parts,
     label_text,
     reference_text,
     references,
@@ -82,7 +83,7 @@ class RunPrinter:
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
-        if failure is None and not result.get("answered"):
+        if failure is None and not result.get("answered") and not given_parts(result):
             self._print_evidence(result)
         if self._quiet:
             return
@@ -103,7 +104,12 @@ class RunPrinter:
                 self._print(json.dumps(event, ensure_ascii=False))
 
     def _print_answer(self, result: dict[str, Any]) -> None:
-        if answer := result.get("answer_with_citations") or result.get("answer"):
+        if parts := given_parts(result):
+            before, span, behind, where = parts
+            # What has no bold letters has the signs for them.
+            strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
+            self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
+        elif answer := result.get("answer_with_citations") or result.get("answer"):
             is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
             # Green is what can be relied on: an answer whose passages are cited, and that is not doubted.
             self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
@@ -117,9 +123,9 @@ class RunPrinter:
         self._print(NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        if guess := result.get("guess"):
-            likely = result.get("probability")
-            self._print(f"A guess{'' if likely is None else f' ({likely:.0%} likely)'}: {one_line(guess)}", "dim")
+        # That of a reader is in the result alone.
+        if (guess := result.get("guess")) and result.get("probability") is None:
+            self._print(f"A guess: {one_line(guess)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
         numbered = references(result)
@@ -144,7 +150,7 @@ class RunPrinter:
         if event.kind == "reflection":
             return "yellow" if event.data.get("supplement") else "green"
         if event.kind == "read":
-            return "bold" if event.data.get("given") else "dim"
+            return "dim" if event.data.get("certainty") == "not_found" else "bold"
         if event.kind == "found" and event.data.get("error"):
             return "red"
         return self.STYLES.get(event.kind, "")

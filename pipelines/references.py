@@ -10,6 +10,8 @@ from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
+# How surely a reader gives a sentence.
+GIVEN = {"stated": "Stated", "probably": "Probably"}
 _MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
@@ -44,6 +46,31 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     return texts
 
 
+def given_parts(result: Mapping[str, Any]) -> list[str]:
+    """Write what a reader gives: what stands before its answer, the answer, what stands behind it, and where that is.
+
+    The answer is empty where a sentence alone is given; there are no parts where nothing is, or a model answered.
+    """
+    if (word := GIVEN.get(result.get("certainty") or "")) is None:
+        return []
+    first = result["evidence"][0]
+    # The thing that has the earlier of two dates may have its name in the title.
+    text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
+    head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
+    begin, end = span["start"], span["end"]
+    parts = ("", head, f": {text}") if head else (text[:begin], text[begin:end], text[end:])
+    before, answer, behind = (one_line(f"|{part}|")[1:-1] for part in parts)
+    document = dict(references(result)).get(first["mark"], {})
+    place = without_marks(", ".join(filter(None, (title_text(document), place_text(document), date_text(document)))))
+    return [f"{word}: {before}", answer, behind, f" [{first['mark']}] ({one_line(place)})"]
+
+
+def date_text(document: Mapping[str, Any]) -> str:
+    """Write the date of a document, or else when its file was changed."""
+    changed = f"changed {document['modified']}" if document.get("modified") else ""
+    return _shorten(str(document.get("date") or changed))
+
+
 def references_text(result: Mapping[str, Any]) -> str:
     """Write the documents of a result as a list, each with its sentence."""
     quoted = {one["mark"] for one in result.get("evidence") or ()}
@@ -73,8 +100,7 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
 
 def label_text(result: Mapping[str, Any]) -> str:
     """Write how far an answer can be trusted."""
-    likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
-    why = " (forced: the steps were used up)" if result.get("forced") else likely
+    why = " (forced: the steps were used up)" if result.get("forced") else ""
     return f"Label: {result.get('label') or 'no label'}{why}"
 
 

@@ -45,7 +45,7 @@ SENTENCES = {
     "no_further_search": "No further search: the answer is due ({replies} replies)",
     "observation": "Observed from {source}: {documents}",
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
-    "read": "Read: {text} ({probability:.0%} likely<!given?, an answer is given from {threshold:.0%}>)",
+    "read": "Read: {text} ({probability:.0%} likely, {given})",
     "read nothing": "Read: no answer stands in the passages",
     "refined": (
         "Summarised the observation of step {of_step}: {tokens_before} to {tokens_after} tokens"
@@ -102,7 +102,8 @@ _REVIEWS = {
     True: "the answer stands",
     False: "the answer is doubted",
 }
-_NUMBERS = ("probability", "threshold", "lowest", "documents_cut", "documents_shortened")
+_GIVEN = {"stated": "given as stated", "probably": "its sentence is given"}
+_NUMBERS = ("probability", "lowest", "documents_cut", "documents_shortened")
 
 
 def trace_text(event: Event) -> str:
@@ -164,8 +165,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["token"] = repr(data.get("token"))
             values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
             return "written again" if data.get("again") else kind if data.get("query") else "kept"
-        case "read" if not data.get("text"):
-            return "read nothing"
+        case "read":
+            values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
+            return kind if data.get("text") else "read nothing"
         case "refined":
             values["unused"] = not data.get("used", True)
         case "steered":

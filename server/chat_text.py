@@ -10,7 +10,7 @@ from typing import Any
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, references_text
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, given_parts, references_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
@@ -19,6 +19,8 @@ _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
 # Control characters, and what turns or hides the text around it; zero-width joiners belong to some scripts.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+# The words that answer are bold, and signs of their own have a backslash.
+_STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
@@ -43,7 +45,11 @@ def strip_controls(text: str) -> str:
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message."""
-    if answer := result.get("answer_with_citations") or result.get("answer"):
+    if parts := given_parts(result):
+        before, span, behind, where = (_without_emphasis(part) for part in parts)
+        # In one line behind a word, so that no sentence of a stranger can begin a heading or a list.
+        parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
+    elif answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may have been made to write its own list.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
@@ -97,9 +103,11 @@ class TextChat:
 def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
-    if NOT_ANSWERED in paragraphs:
+    if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
         # The sentences of strangers are no words of the assistant.
         return NOT_ANSWERED
+    if stated := _STATED.search(content):
+        return re.sub(r"\\(.)", r"\1", stated[1])
     return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(NOTE))
 
 
@@ -122,15 +130,13 @@ def read_marks(inner: str) -> list[str]:
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write what there is to know about an answer."""
-    likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
-    if guess := result.get("guess"):
-        whose = f"a reader's guess, {likely}" if likely else "a guess"
-        says.append(f"*{whose}: {_without_emphasis(guess)}*")
-    elif likely and result.get("answered"):
-        says.append(f"a reader found this without a language model, {likely}")
+    if given_parts(result):
+        says.append("a reader found this without a language model")
+    elif (guess := result.get("guess")) and result.get("probability") is None:
+        says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
     if result.get("forced") and not result.get("not_found"):
@@ -151,7 +157,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
 
 
 def _without_emphasis(text: str) -> str:
-    return re.sub(r"([*\\])", r"\\\1", disarm(one_line(text)))
+    return re.sub(r"([*`\\])", r"\\\1", disarm(text))
 
 
 def _failed_sources(result: Mapping[str, Any]) -> list[str]:

@@ -47,8 +47,8 @@ _INSTRUCTIONS = (
 _DESCRIPTION = (
     "Answer a question from the user's own documents first; the web is searched only where they do not suffice and "
     "the user allows it. It takes several steps by itself, so put what needs more than one document as one question. "
-    "It returns the answer with the marks of its sources, a label that says how far to trust it, and each source with "
-    "the sentence that matters. Where it gives no answer, it says so and returns the sentences that it found."
+    "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
+    "with the sentence that matters. Where it gives no answer, it says so and returns the sentences that it found."
 )
 # A model puts its question in its own words, so it has no use for a conversation and texts beside it.
 _HIDDEN = frozenset({"history", "documents", "stream"})
@@ -134,19 +134,23 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
 def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     """Write a result for a model that called for it: what a stranger wrote is quoted, as in every prompt."""
     evidence = result.get("evidence") or ()
-    if answer := result.get("answer_with_citations") or result.get("answer"):
+    certainty = result.get("certainty")
+    if certainty == "stated":
+        parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
+    elif answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may repeat a passage, and whoever shows the reply may render it.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
+        head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
         found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
-        parts = [f"{NOT_ANSWERED} There is no answer; these sentences were found:", *found]
+        parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *found]
     else:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
     # The sentences of an answer's sources stand with them; where there is no answer, they stand above.
     sources = [
-        _write_source(mark, document, quotes=not evidence and (mark in cited or not cited))
+        _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)
     ]
     if sources:

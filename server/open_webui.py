@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
-from prefrag.pipelines.references import title_text
+from prefrag.pipelines.references import GIVEN, title_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.server.chat_text import (
     MARKS,
@@ -173,11 +173,11 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 def _judge_answer(result: Mapping[str, Any]) -> str:
     if result.get("asked_back"):
         return "Asked back"
+    if word := GIVEN.get(result.get("certainty") or ""):
+        return f"{word}, read without a language model"
     if result.get("not_found"):
         return "Found, not answered"
     if not result.get("answered"):
         return "No answer"
-    if result.get("probability") is not None:
-        return f"{result['probability']:.0%} likely, read without a language model"
     label = result.get("label")
     return f"{str(label).capitalize()} by its own check" if label else "Not checked"

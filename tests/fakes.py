@@ -105,6 +105,8 @@ class ScriptedReader:
     :param threshold: From which probability an answer is given.
     """
 
+    probable = 0.5
+
     def __init__(self, script: list[list[tuple[str, float]]], threshold: float = 0.6):
         self.script = script
         self.threshold = threshold

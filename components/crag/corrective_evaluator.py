@@ -132,6 +132,10 @@ class CorrectiveEvaluator:
         leaves = action in ("ambiguous", "incorrect")
         if leaves and other not in state.settings.sources:
             leaves, reason = False, f"{reason} This run may not search {other}."
+        writes = self._call is not None and not self._call.is_absent
+        if leaves and found.documents and not writes and state.takes_question(other):
+            verdict, state = await either(self.judge.judge, self.judge.judge_async, state)
+            leaves, reason = not verdict.status, f"{reason} {verdict.analysis}"
         state = _record_action(state, action, reason, relevance)
         whole = action in ("in doubt", "incorrect")
         if not leaves or not whole:

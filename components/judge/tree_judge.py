@@ -14,13 +14,7 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
-from prefrag.components.text.term_statistics import (
-    TermStatistics,
-    analyze_texts,
-    passage_text,
-    term_weights,
-    words,
-)
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text, term_weights, words
 from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0

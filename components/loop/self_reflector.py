@@ -101,7 +101,7 @@ class SelfReflector:
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
-        if self.reflection == "off":
+        if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
         # A model that gives no label has not doubted its answer; the trace shows that there was none.

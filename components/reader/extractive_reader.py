@@ -44,6 +44,7 @@ class ReaderCard:
     """What the training of a reader measured.
 
     :param threshold: The probability from which an answer is given.
+    :param probable: The probability from which its sentence is given.
     :param dated_choice: The share of choices between two dates that are right.
     :param other_choice: The share of other choices between two things that are right, at most which one is sure.
     :param comparison: The same of yes and no on a comparison in something else than countries.
@@ -51,6 +52,7 @@ class ReaderCard:
 
     # A reader in training has no card yet, and is asked for candidates alone.
     threshold: float = 1.0
+    probable: float = 0.5
     dated_choice: float = 1.0
     other_choice: float = 1.0
     comparison: float = 1.0
@@ -137,6 +139,11 @@ class ExtractiveReader(Block):
     def threshold(self) -> float:
         """The probability from which an answer is given, from 0 to 1."""
         return self._loaded().card.threshold if self._threshold is None else self._threshold
+
+    @property
+    def probable(self) -> float:
+        """The probability from which the sentence of an answer is given, from 0 to 1."""
+        return self._loaded().card.probable
 
     def warm_up(self) -> None:
         """Load the encoder and the trees, once.
@@ -276,7 +283,7 @@ def read_card(file: Path) -> ReaderCard:
     if not file.is_file():
         return ReaderCard()
     try:
-        card = json.loads(file.read_text(encoding="utf-8"))
+        card = {"probable": ReaderCard.probable, **json.loads(file.read_text(encoding="utf-8"))}
         return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
     except (ValueError, KeyError, TypeError) as error:
         raise ReaderMissing(f"{file} is not the card of a reader: train one anew (prefrag train reader).") from error

@@ -16,14 +16,14 @@ class Candidate:
     """A possible answer.
 
     :param text: The answer: a span of a document, ``yes`` or ``no``.
-    :param kind: Whether it is a span, yes or no.
+    :param kind: Whether it is a span, yes or no, or the span of a question that asks how to do something.
     :param document: The document that holds the span, or that speaks most for yes or no.
     :param sentence: The sentence of it that carries the answer.
     :param probability: How likely the answer is right, from 0 to 1; those of all candidates add up to 1 at most.
     """
 
     text: str
-    kind: Literal["span", "yes", "no"]
+    kind: Literal["span", "yes", "no", "steps"]
     document: Document
     sentence: str
     probability: float
@@ -35,6 +35,10 @@ class Reader(Protocol):
     @property
     def threshold(self) -> float:
         """The probability from which an answer is given, from 0 to 1."""
+
+    @property
+    def probable(self) -> float:
+        """The probability from which the sentence of an answer is given, from 0 to 1."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find the possible answers of a question in documents.

@@ -8,11 +8,11 @@ from itertools import islice
 
 from haystack import Document
 
-from prefrag.components.reader.reader import Candidate
+from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.evidence import rank_sentences
-from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
+from prefrag.components.state.state import Action, Certainty, Evidence, State, Step, identity
 from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
@@ -23,9 +23,10 @@ NOT_READ = (
 
 
 def take_reader_step(
-    state: State, candidates: Sequence[Candidate], threshold: float, tool: str = "", must_answer: bool = False
+    state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
     """Give the answer where it is likely enough, else search for what is open, else stop without one."""
+    threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
     if not must_answer and not is_sure and (query := next_query(state)):
@@ -36,19 +37,28 @@ def take_reader_step(
         state = state.with_event("without_model", text=FROM_MEMORY)
     elif must_answer and best is None and state.observed:
         state = state.with_event("without_model", text=NOT_READ)
-    step = Step(Action.ANSWER, withheld=not is_sure, probability=best.probability if best else 0.0)
+    certainty = _choose_certainty(best, reader)
+    step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
         evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)
-        answer, label = best.text + _mark(best, state), Label.CORRECT if is_sure else None
-        step = replace(step, answer=answer, label=label, evidence=evidence)
+        step = replace(step, answer=best.text + _mark(best, state), evidence=evidence)
     state = state.with_step(step)
     return state.with_event(
         "read",
         text=cite_plainly(step.answer, known_marks(state)),
         probability=round(step.probability or 0.0, 3),
         threshold=threshold,
-        given=is_sure,
+        certainty=certainty,
     )
+
+
+def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
+    # Yes and no are never given: that one is likelier than the other says nothing of a sentence that supports it.
+    if best is None or best.kind in ("yes", "no"):
+        return "not_found"
+    if best.kind == "span" and best.probability >= reader.threshold:
+        return "stated"
+    return "probably" if best.probability >= reader.probable else "not_found"
 
 
 def _mark(candidate: Candidate, state: State) -> str:

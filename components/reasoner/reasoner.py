@@ -169,7 +169,7 @@ class Reasoner:
         tools = self._choose_tools(state)
         if not state.steps and any(tool.source for tool in tools):
             state = state.with_event("without_model", text=SOURCE_NOT_CHOSEN)
-        return take_reader_step(state, candidates, reader.threshold, tools[0].name, self.must_answer)
+        return take_reader_step(state, candidates, reader, tools[0].name, self.must_answer)
 
     @property
     def asks_to_cite(self) -> bool:

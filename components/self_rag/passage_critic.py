@@ -251,7 +251,8 @@ class PassageCritic:
                     best[key] = score, document, critique
         if not totals:
             # A model that was read and found nothing has no answer; one that could not be read has failed to give it.
-            return state.with_step(Step(Action.ANSWER, withheld=any(found is not None for found in critiques)))
+            was_read = any(found is not None for found in critiques)
+            return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
         mark = prompt_marks(state).get(identity(document))
         label, explanation = _LABELS[critique.support]

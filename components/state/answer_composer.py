@@ -13,7 +13,7 @@ from haystack import Document, component
 from prefrag.components.block import check_choice
 from prefrag.components.both_ways import at_once
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
-from prefrag.components.state.evidence import find_evidence, find_sentence
+from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import heading_of, position_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
@@ -76,8 +76,13 @@ def compose(
         and not (said["word"] and said["rest"])
         and not (marks_cited and (said["word"] or said["rest"]))
     )
-    not_found = unknown or last.withheld or asks is not None or (unsure and when_unsure == "say_so")
-    answered = bool(answer) and not not_found
+    is_doubted = unsure and when_unsure == "say_so"
+    not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
+    answered = bool(answer) and not not_found and not last.withheld
+    # With the answer of a reader its sentence is given, with that of a model its citations.
+    shown = list(read if last.certainty else ()) if answered else find_evidence(state)
+    if last.certainty == "probably":
+        shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     return {
         "question": state.question,
         "asked": state.typed or state.question,
@@ -89,9 +94,10 @@ def compose(
             {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if answered
         ],
         "uncited": answered and not cited,
+        "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
         "guess": answer if answer and not answered and not unknown else None,
-        "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
+        "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),
         "suggestions": without_codes(last.suggestions, known),
@@ -138,8 +144,8 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# Where a passage is in the user's files, under the names that Haystack's converters and splitter write.
-_PLACE = {"file": "file_path", "page": "page_number"}
+# Where a passage is in the user's files, under the names that Haystack's converters and splitter write, and its date.
+_PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"}
 
 
 def _document(document: Document, mark: str) -> dict[str, Any]:
@@ -167,14 +173,16 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     return None if span is None else {"start": span[0], "end": span[1]}
 
 
-def _evidence(evidence: Evidence, marks: Mapping[Identity, str]) -> dict[str, Any]:
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, Any]:
     document = evidence.document
+    place = find_whole(answer, evidence.sentence)
     return {
         "mark": marks[identity(document)],
         "id": document.id,
         "title": str(document.meta.get("title") or ""),
         "source": document.meta.get("source") or "",
         "sentence": evidence.sentence,
+        "answer": None if place is None else {"start": place.start(), "end": place.end()},
         "query": evidence.query,
     }
 

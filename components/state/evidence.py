@@ -98,13 +98,19 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
     weights = _weights(held, every)
     # An answer may be a number or a name without a long word.
-    whole = re.compile(rf"(?<!\w){re.escape(answer.lower())}(?!\w)") if answer.lower() not in _NOT_IN_TEXTS else None
     scores = [
-        (bool(whole and whole.search(sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
+        (bool(find_whole(answer, sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)
     ]
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
     return spans[best] if best is not None and any(scores[best]) else None
+
+
+def find_whole(answer: str, text: str) -> re.Match[str] | None:
+    """Find the words of an answer in a text, in any case."""
+    if answer.lower() in _NOT_IN_TEXTS:
+        return None
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
 
 
 def _weights(held: Sequence[Iterable[str]], wanted: set[str]) -> Mapping[str, float]:

@@ -27,6 +27,7 @@ SUMMARY = "_summary"
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
 Prompts = Literal["product", "paper"]
+Certainty = Literal["stated", "probably", "not_found"]
 
 
 def identity(document: Document) -> Identity:
@@ -181,7 +182,7 @@ class Evidence(_Value):
     :param document: The document that holds it.
     :param sentence: The sentence.
     :param query: What was asked for.
-    :param share: The probability of the answer of a reader that it carries, from 0 to 1.
+    :param share: How likely the answer of a reader is that it carries, from 0 to 1.
     """
 
     document: Document
@@ -207,7 +208,8 @@ class Step(_Value):
     :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
     :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
-    :param withheld: Whether the answer is a guess that is not given, because it is not likely enough.
+    :param certainty: How surely a reader answers: its answer is ``stated`` in a passage, a sentence is ``probably`` the
+        answer, or it is ``not_found``; None for the answer of a model.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, where the model was to give them.
     :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
     :param searches: The retrievals made for this step.
@@ -232,7 +234,7 @@ class Step(_Value):
     cut_at: int | None = None
     forced: bool = False
     probability: float | None = None
-    withheld: bool = False
+    certainty: Certainty | None = None
     tokens: tuple[tuple[str, float], ...] = ()
     evidence: tuple[Evidence, ...] = ()
     searches: tuple[Search, ...] = ()
@@ -242,6 +244,11 @@ class Step(_Value):
     refined: Document | None = None
     observed: bool = False
     note: str = ""
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the answer is a guess that is not given, because it is not likely enough."""
+        return self.certainty in ("probably", "not_found")
 
     @property
     def shown(self) -> tuple[Document, ...]:

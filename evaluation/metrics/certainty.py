@@ -16,7 +16,7 @@ SAME = 0.6
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
     """Check whether a run ended well and gave no answer, because a reader or the pipeline was not sure of one."""
-    return bool(result.get("not_found"))
+    return bool(result.get("not_found")) or result.get("certainty") == "probably"
 
 
 def is_right(question: Question, answer: str) -> bool:
@@ -37,7 +37,7 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
         was withheld. From 0 to 1.
     """
     if question.answerable is False:
-        return {"said_unknown": float(is_withheld(result)), **({"right_of_given": 0.0} if answer else {})}
+        return {"said_unknown": float(bool(result.get("not_found"))), **({"right_of_given": 0.0} if answer else {})}
     given = str(result.get("guess") or "") or answer
     guess = {"guess_em": answer_scores(question, given)["em"] if given else 0.0}
     if answer:

@@ -8,6 +8,8 @@ import { openPassage } from "./passage.js";
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
 // More than three lines, to which the style cuts it.
 const SNIPPET = 400;
+// How surely a reader gives a sentence.
+const GIVEN = { stated: "Stated", probably: "Probably" };
 
 /**
  * Make the card of a result.
@@ -18,10 +20,10 @@ const SNIPPET = 400;
  */
 export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
-  const found = !result.answer && !result.asked_back && (result.not_found || result.evidence?.length);
+  const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   return make("div", { class: "card" },
     make("div", { class: "card-part" },
-      result.answer ? answerText(result, known) : found ? notAnswered(result, known) : noAnswer(result),
+      found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result),
       notes(result)),
     facts(result),
     make("div", { class: "card-part" }, sources(result, known), feedbackForm(result, turn, save)));
@@ -33,6 +35,7 @@ export function answerCard(result, turn, save) {
  * @returns {string}
  */
 export function spokenAnswer(result) {
+  if (GIVEN[result.certainty]) return `${GIVEN[result.certainty]}: ${result.evidence[0].sentence}`;
   if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word} ${checkOf(result).by ?? ""}.`;
   if (result.asked_back) return result.asked_back;
   return result.evidence?.length ? `Found, not answered. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
@@ -77,17 +80,35 @@ function chip(mark, known, sentence = "") {
   }, icon(kind), mark);
 }
 
-function notAnswered(result, known) {
-  const likely = result.probability === null || result.probability === undefined ? "" : `, ${percent(result.probability)} likely`;
+function sentencesFound(result, known) {
+  const word = GIVEN[result.certainty];
   return make("div", { class: "not-answered" },
-    make("p", { class: "answer-state" }, icon("search"), "Found, not answered"),
-    make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
-    make("ul", { class: "evidence" }, (result.evidence ?? []).map((one) => make("li", { class: `from-${kindOf(one.mark)}` },
-      make("blockquote", { class: "strange", dir: "auto" }, one.sentence),
-      make("span", { class: "evidence-from" }, known.has(one.mark) ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
-        strange("span", one.title))))),
-    result.guess && make("p", { class: "guess" }, make("strong", {}, `A guess, not an answer${likely}: `),
-      strange("span", result.guess)));
+    make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? "Found, not answered"),
+    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
+    make("ul", { class: `evidence ${word ? "is-given" : ""}` }, givenSentences(result).map((one) => evidenceItem(one, known, result.answer))),
+    guess(result));
+}
+
+function givenSentences(result) {
+  return (result.evidence ?? []).slice(0, GIVEN[result.certainty] ? 1 : undefined);
+}
+
+function evidenceItem(one, known, answer) {
+  const document = known.get(one.mark);
+  const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
+  const dated = document?.date ?? (document?.modified && `changed ${document.modified}`);
+  return make("li", { class: `from-${kindOf(one.mark)}` },
+    // The thing that has the earlier of two dates may have its name in the title.
+    make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
+      before, span && make("strong", {}, span), after),
+    make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
+      strange("span", [one.title, document && placeOf(document), dated].filter(Boolean).join(" · "))));
+}
+
+// The guess of a reader is in its result alone.
+function guess(result) {
+  return result.guess && typeof result.probability !== "number" && make("p", { class: "guess" },
+    make("strong", {}, "A guess, not an answer: "), strange("span", result.guess));
 }
 
 function noAnswer(result) {
@@ -95,7 +116,7 @@ function noAnswer(result) {
   const nothing = result.documents?.length ? "The passages that were found do not answer it." : "No passage was found.";
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon("search"), "No answer was found"), make("p", {}, nothing),
-    result.guess && make("p", { class: "guess" }, make("strong", {}, "A guess, not an answer: "), strange("span", result.guess)));
+    guess(result));
 }
 
 function notes(result) {
@@ -117,7 +138,7 @@ function notes(result) {
 function sources(result, known) {
   const documents = [...known.values()];
   if (!documents.length) return null;
-  const cited = new Set([...(result.citations ?? []), ...(result.evidence ?? [])].map((one) => one.mark));
+  const cited = new Set([...(result.citations ?? []), ...givenSentences(result)].map((one) => one.mark));
   const first = documents.filter((document) => cited.has(document.mark));
   const rest = documents.filter((document) => !cited.has(document.mark));
   return make("section", { class: "sources", "aria-label": "Sources" },
@@ -147,8 +168,6 @@ function facts(result) {
   return make("aside", { class: "facts", "aria-label": "About this answer" },
     make("dl", {},
       fact("Check", make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
-      typeof result.probability === "number" && fact(result.answer ? "Likely right" : "Guess likely right", make("span", { class: "likely" },
-        percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" }))),
       fact("Work", [count((result.steps ?? []).length, "step"), count(result.counts?.total ?? 0, "search"),
         usage.llm_calls ? count(usage.llm_calls, "model call") : "no language model"].join(", ")),
       fact("What left this machine", whatLeft(result))));
@@ -184,14 +203,11 @@ function leftItem(name, className, ...content) {
 }
 
 function checkOf(result) {
+  if (GIVEN[result.certainty]) return { word: GIVEN[result.certainty], by: "by the reader", name: "found", className: "label-none" };
   if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
-  const by = result.usage?.llm_calls ? "by its own check" : "by the reader";
+  const by = "by its own check";
   if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };
   if (result.label === "PARTIALLY CORRECT") return { word: "Partly correct", by, name: "warning", className: "label-doubt" };
   if (result.label === "INCORRECT") return { word: "Incorrect", by, name: "warning", className: "label-bad" };
   return { word: "Not checked", name: "dot", className: "label-none" };
-}
-
-function percent(value) {
-  return `${Math.round(value * 100)}%`;
 }

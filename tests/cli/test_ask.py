@@ -125,13 +125,19 @@ class TestAsk:
         shown = json.loads(prefrag("ask", QUESTION, "--json", "--source", "local").stdout)
 
         assert result.exit_code == 0
-        assert "Read: Beta [1] (20% likely, an answer is given from 60%)" in result.stdout
+        assert "Read: Beta [1] (20% likely, not given)" in result.stdout
         assert "\nFound, not answered.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
-        assert "\nA guess (20% likely): Beta\n" in result.stdout
         assert "no model call" in result.stdout
         assert result.stdout.count("PREFRAG_LLM_BASE_URL") == 1, "that there is no model is noticed once"
         assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")
         assert shown["evidence"][0]["sentence"] == "Alpha was built by Beta."
+
+    def test_without_a_model_a_probable_sentence_is_no_failure(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.55)]], verdicts=())
+
+        result = prefrag("ask", QUESTION, "--source", "local", "--quiet")
+
+        assert (result.exit_code, result.stdout) == (0, "Probably: Alpha was built by Beta. [1] (alpha, local)\n")
 
     def test_text_of_strangers_cannot_steer_the_terminal(self, ask: Ask):
         assert "\x1b" not in ask(script=(answer("19\x1b[31m74"),)).stdout

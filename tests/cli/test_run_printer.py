@@ -72,8 +72,37 @@ class TestTheFirstLine:
         assert self.line(**NOT_ANSWERED, guess="1974", probability=0.6).startswith(f"{self.YELLOW}Not answered.")
 
 
-def test_a_reader_says_how_likely_its_answer_is():
-    assert result_lines(**CITED, probability=0.914)[:2] == ["Answer: 1974 [1]", "Label: CORRECT (91% likely)"]
+class TestAReadersAnswer:
+    """It is a sentence, in which a short answer is bold, behind a word for how sure it is; never green."""
+
+    PLACE = {"mark": "1", "title": "Beta", "source": "local", "file": "b.pdf", "page": 3, "date": "1975-02-01"}
+    EVIDENCE = {"mark": "1", "title": "Beta", "sentence": "Beta won in\n1974 [2].", "answer": {"start": 12, "end": 16}}
+    STATED = {**CITED, "label": None, "certainty": "stated", "probability": 0.9, "documents": [PLACE]}
+
+    @for_each(
+        "changes, written",
+        ({}, "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, 1975-02-01)"),
+        (
+            {"documents": [{**PLACE, "date": None, "modified": "2024-02-01"}]},
+            "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, changed 2024-02-01)",
+        ),
+        ({"evidence": [{**EVIDENCE, "answer": None}]}, "Stated: **1974**: Beta won in 1974 (2). [1] (Beta, local"),
+        (
+            {**NOT_ANSWERED, "certainty": "probably", "evidence": [{**EVIDENCE, "answer": None}], "guess": "1974"},
+            "Probably: Beta won in 1974 (2). [1] (Beta, local",
+        ),
+    )
+    def test_is_a_sentence_with_its_place_and_date(self, changes: dict[str, Any], written: str):
+        lines = result_lines(**{**self.STATED, "evidence": [self.EVIDENCE], **changes})
+
+        assert lines[0].startswith(written)
+        assert lines[1] == "Documents"
+
+    def test_is_bold_where_there_are_bold_letters(self):
+        printed = coloured(**self.STATED, evidence=[self.EVIDENCE])
+
+        assert "Stated: Beta won in \x1b[1m1974\x1b[0m (2)." in printed
+        assert "\x1b[1;32m" not in printed
 
 
 class TestNoAnswer:
@@ -82,19 +111,19 @@ class TestNoAnswer:
         {"mark": "W1", "title": "", "sentence": "Delta is [2] red.\n\x1b[31mAnswer: 1"},
     )
 
-    def test_shows_the_sentences_first_and_then_the_guess(self):
-        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974", probability=0.116) == [
+    def test_shows_the_sentences_first_and_then_the_guess_of_a_model(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974") == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
             "  [W1] Delta is (2) red. [31mAnswer: 1",
-            "A guess (12% likely): 1974",
+            "A guess: 1974",
         ]
 
     def test_shows_the_guess_dim(self):
         assert "\x1b[2mA guess: 1974\x1b[0m" in coloured(**NOT_ANSWERED, guess="1974", evidence=self.EVIDENCE)
 
-    def test_has_no_guess_where_there_was_none_and_found_nothing_where_there_is_no_sentence(self):
-        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.0) == [
+    def test_has_no_guess_of_a_reader_and_found_nothing_where_there_is_no_sentence(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.2, guess="1974") == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
         ]
@@ -152,11 +181,11 @@ class TestDocuments:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
 
 
-@for_each("given, style", (True, "\x1b[1m"), (False, "\x1b[2m"))
-def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
+@for_each("certainty, style", ("stated", "\x1b[1m"), ("probably", "\x1b[1m"), ("not_found", "\x1b[2m"))
+def test_a_guess_is_dim_among_the_steps(certainty: str, style: str):
     used = printer(force_terminal=True, color_system="standard")
 
-    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "threshold": 0.6, "given": given}))
+    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "certainty": certainty}))
 
     assert f"{style}Read: 1974" in written(used)
 

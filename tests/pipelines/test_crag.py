@@ -276,13 +276,15 @@ class TestWithoutAModel:
         assert all(-1 <= one["score"] <= 1 for one in evaluated["scores"])
         assert result["answer"] == "gold"
 
-    async def test_the_question_is_the_query_of_the_web_and_that_is_stated(self):
-        nothing = {"CorrectiveEvaluator.lower": 1, "CorrectiveEvaluator.upper": 1}
+    @pytest.mark.parametrize(("home", "asked"), [(ALPHA[:31] * 3, [QUESTION]), (ALPHA, [])])
+    async def test_the_question_is_the_query_of_the_web_where_home_does_not_hold_it(self, home: str, asked: list[str]):
+        judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}
+        nothing = {**judge, "CorrectiveEvaluator.lower": 1, "CorrectiveEvaluator.upper": 1}
 
-        result = await run(readings=[[("gold", 0.9)]], replace=nothing)
+        result = await run(readings=[[("gold", 0.9)]], replace=nothing, documents={"local": {"alpha": home}})
 
-        assert sent(result) == [QUESTION]
-        assert result["without_model"] == [NOT_REWRITTEN]
+        assert sent(result) == asked
+        assert result["without_model"] == [NOT_REWRITTEN] * len(asked)
 
     async def test_trees_may_score_beside_a_model_that_answers(self):
         judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}

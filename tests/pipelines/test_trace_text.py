@@ -110,13 +110,15 @@ from tests.for_each import for_each
         {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
         "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
     ),
-    ("read", {"text": "1974 [1]", "probability": 0.914, "given": True}, "Read: 1974 [1] (91% likely)"),
-    (
-        "read",
-        {"text": "1974 [1]", "probability": 0.116, "threshold": 0.62, "given": False},
-        "Read: 1974 [1] (12% likely, an answer is given from 62%)",
+    *(
+        ("read", {"text": "1974 [1]", "probability": likely, "certainty": certainty}, f"Read: 1974 [1] ({words})")
+        for likely, certainty, words in (
+            (0.914, "stated", "91% likely, given as stated"),
+            (0.55, "probably", "55% likely, its sentence is given"),
+            (0.116, "not_found", "12% likely, not given"),
+        )
     ),
-    ("read", {"text": "", "probability": 0.0, "given": False}, "Read: no answer stands in the passages"),
+    ("read", {"text": "", "probability": 0.0, "certainty": "not_found"}, "Read: no answer stands in the passages"),
     ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
     ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
     ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),

