@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+# The signs of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words, for a pattern.
+WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LIGATURES = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, range(0xFB00, 0xFB07))}
 
 

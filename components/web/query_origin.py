@@ -14,6 +14,7 @@ from itertools import pairwise
 from prefrag.components.state.state import State
 from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
+from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # So many words in a row are copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
@@ -21,10 +22,9 @@ COPIED_WORDS = 5
 # the end, and elsewhere; behind a colon; in a greeting on a line of its own.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
-# Scripts without blanks: two signs count as a word.
-_SIGNS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_SIGNS}]{{1,2}}|[^\s{_SIGNS}]+")
-_TOKEN = re.compile(rf"(?=([{_SIGNS}]{{2}}))[{_SIGNS}]|([^\s{_SIGNS}]+)")
+# Of scripts without blanks two signs count as a word.
+_WORD = re.compile(rf"[{WITHOUT_BLANKS}]{{1,2}}|[^\s{WITHOUT_BLANKS}]+")
+_TOKEN = re.compile(rf"(?=([{WITHOUT_BLANKS}]{{2}}))[{WITHOUT_BLANKS}]|([^\s{WITHOUT_BLANKS}]+)")
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
 # A fence, a closing tag, tokens of chat templates, a key of JSON, and a long quotation.
 _BLOCK = re.compile(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from itertools import pairwise
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import WITHOUT_BLANKS, one_form
 
 # The languages for which tantivy 0.27 has stop words, and all those that it can stem.
 _WITH_STOP_WORDS = (
@@ -18,6 +20,8 @@ DEFAULT_LANGUAGE = "english"
 
 # Longer tokens come from broken encodings; in bytes, enough for 80 letters of three bytes each.
 _LONGEST_TOKEN = 255
+
+_RUN = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
 
 _of_thread = threading.local()
 
@@ -47,5 +51,13 @@ def _make_analyzer(language: str) -> TextAnalyzer:
 
 def indexed_form(text: str) -> str:
     """Normalise a text for indexing and searching."""
+    if text.isascii():
+        return text
     # A lone surrogate, which some PDF readers produce, cannot be encoded.
-    return text if text.isascii() else one_form(text).encode("utf-8", "replace").decode("utf-8")
+    text = one_form(text).encode("utf-8", "replace").decode("utf-8")
+    return _RUN.sub(_pair_signs, text).strip()
+
+
+def _pair_signs(run: re.Match[str]) -> str:
+    """Write what has no blanks between its words as pairs of signs, each of which is found."""
+    return f" {' '.join(map(''.join, pairwise(run.group())))} "

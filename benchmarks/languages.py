@@ -1,0 +1,56 @@
+"""Measure the search by words in other languages: ``python -m benchmarks.languages FOLDER``.
+
+FOLDER is what ``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` has made. A question of
+``languages.jsonl`` is found where one of the first five passages holds its sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from haystack.document_stores.types import DocumentStore
+
+from prefrag import ROOT
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.indexing import index
+
+LANGUAGES = {"de": "german", "fr": "french", "es": "spanish", "it": "italian", "ru": "russian", "ja": "english"}
+TOP_K = 5
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s\u00ad-]", "", text)
+
+
+def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
+    """Index a folder."""
+    store = TantivyDocumentStore(path=path, language=language)
+    passages: DocumentStore = store
+    index([folder], store=passages)
+    return store
+
+
+def main(folder: str) -> None:
+    """Print the recall of each language: alone with English and with its own analysis, and among all."""
+    lines = (ROOT / "evaluation" / "own_files" / "languages.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line) for line in lines]
+
+    def recall(store: TantivyDocumentStore, kind: str) -> int:
+        asked = [one for one in questions if one["type"] == kind]
+        found = ((one, [_plain(each.content or "") for each in store.search(one["question"], TOP_K)]) for one in asked)
+        return sum(any(_plain(one["sentences"][0]) in text for text in texts) for one, texts in found)
+
+    print(f"language: found of {len(questions) // len(LANGUAGES)} with english, with its own, among all in english")
+    with tempfile.TemporaryDirectory() as kept:
+        together = make(Path(folder), f"{kept}/all", "english")
+        for kind, language in LANGUAGES.items():
+            stores = [make(Path(folder) / kind, f"{kept}/{kind}-{each}", each) for each in ("english", language)]
+            print(kind, *(recall(store, kind) for store in (*stores, together)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
