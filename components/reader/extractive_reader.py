@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,18 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
-from prefrag.components.reader.question_form import asks_beyond_spans, asks_to_compare, asks_yes_no, looks_english
+from prefrag.components.reader.question_form import (
+    asks_beyond_spans,
+    asks_how_to,
+    asks_to_compare,
+    asks_yes_no,
+    looks_english,
+)
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
-from prefrag.components.text.sentences import sentence_at, shown_sentences
+from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -174,7 +180,13 @@ class ExtractiveReader(Block):
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
-        return self._read_spans(question, documents, passages)
+        found = self._read_spans(question, documents, passages)
+        if not asks_how_to(question):
+            return found
+        # The sentence that says what is to be done stands before the steps, in one of which the words may be.
+        texts = [one.document.content or "" for one in found]
+        steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
+        return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
 
     read_async = in_thread(read)
 

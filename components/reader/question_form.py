@@ -34,6 +34,7 @@ _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
     "that the their there these they this those to used was were with would"
 )
+_HOW_TO = re.compile(r"\W*how (?:to|(?:do|can|could|should|would|must) (?:i|we|you|one))\b", re.I)
 _COMPARES = re.compile(r"\b(?:same|both|than|share|shared|common)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|national\w*)\b", re.I)
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
@@ -97,6 +98,11 @@ def asks_to_compare(question: str) -> bool:
     :returns: Whether it has a word of comparisons, and none of countries and nationalities.
     """
     return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
+
+
+def asks_how_to(question: str) -> bool:
+    """Find whether a question asks for the steps of something, and not for a few words."""
+    return _HOW_TO.match(question) is not None
 
 
 def asks_beyond_spans(question: str) -> bool:

@@ -24,6 +24,8 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
+_ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
+_MAX_LIST = 2_000
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
 _MAX_PLAIN = 600
 
@@ -84,6 +86,19 @@ def sentence_at(text: str, place: int) -> str:
     spans = sentence_spans(text)
     begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
     return text[begin:end]
+
+
+def with_list(text: str, sentence: str) -> str:
+    """Add to a sentence the items of the list that follows it, as for the steps of a manual."""
+    rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
+    last = 0
+    for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
+        # A line that follows an item at once goes on with it.
+        if _ITEM.match(line) or (line.strip() and last and number == last + 1):
+            last = number
+        elif line.strip():
+            break
+    return sentence + "\n".join(rest[: last + 1]).rstrip() if last else sentence
 
 
 def plain_sentences(text: str) -> list[str]:

@@ -66,6 +66,17 @@ def test_a_question_for_yes_or_no_is_answered_so_with_a_sentence_as_evidence(rea
     assert found[0].sentence.startswith("The hall opened")
 
 
+def test_a_question_how_to_do_something_gets_the_steps(reader):
+    steps = "A release is signed by a second engineer:\n1. Build it.\n2. Run hsign with the key."
+    manual = Document(content=f"It is a tool. {steps}\n\nIt is old.", meta={"title": "Releases"})
+
+    for question in ("How do I sign a release?", "how to sign a release by a second engineer"):
+        found = reader.read(question, [manual])
+        assert {one.kind for one in found} == {"steps"}
+        assert steps in [one.sentence for one in found]
+    assert {one.kind for one in reader.read("Who signs a release?", [manual])} == {"span"}
+
+
 def test_the_likeliest_comes_first_and_probabilities_add_up_to_one_at_most(reader):
     found = reader.read("Who leads the Ostermoor Shipyard?", [YARD, HALL])
 

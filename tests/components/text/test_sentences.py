@@ -9,6 +9,7 @@ from prefrag.components.text.sentences import (
     sentence_spans,
     shown_sentences,
     split_strips,
+    with_list,
 )
 from tests.for_each import for_each
 
@@ -106,3 +107,15 @@ class TestStrips:
     @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))
     def test_nothing_is_lost(self, text: str, sentences: int):
         assert "".join("".join(split_strips(text, sentences)).split()) == "".join(text.split())
+
+
+@for_each(
+    "behind, items",
+    ("\n1. Build it.\n2. Sign it\n   with a key.\n\nThen rest.", "\n1. Build it.\n2. Sign it\n   with a key."),
+    ("\n\n- Build it.\n\n- Sign it.\nIt is done.\n\nMore.", "\n\n- Build it.\n\n- Sign it.\nIt is done."),
+    (" Then rest.\n1. Sleep.", ""),
+    ("\nThen rest.\n1. Sleep.", ""),
+    ("", ""),
+)
+def test_the_items_of_a_list_go_with_the_sentence_before_it(behind, items):
+    assert with_list(f"First. To sign:{behind}", "To sign:") == f"To sign:{items}"
