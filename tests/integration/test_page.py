@@ -17,7 +17,7 @@ from tests.server_process import CHECKOUT, server_process
 
 Open = Callable[..., Any]
 ANSWERED = "Which architect drew the customs house in which the Plover Suite was written?"
-NOT_ANSWERED = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
+NOT_ANSWERED = "Is the Shearwater Current Meter older than the Petrel CTD?"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
