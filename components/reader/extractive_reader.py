@@ -32,6 +32,7 @@ from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
+from prefrag.components.state.evidence import is_heading
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.trees import load_trees
 
@@ -228,6 +229,10 @@ class ExtractiveReader(Block):
             title, text = passages[span.passage]
             begin = span.begin - (len(passage_text(title, text)) - len(text))
             sentence = self._find_sentence(question, text, begin)
+            rest = text.replace(sentence, "", 1)
+            if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
+                # A heading states nothing by itself either.
+                sentence = self._find_sentence(question, rest, -1)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
 

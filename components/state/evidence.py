@@ -33,7 +33,7 @@ def find_evidence(state: State) -> list[Evidence]:
     found = [*nearest[:_NEAREST], *read[:1]]
     for query, documents in (("", state.attached), *((step.query, step.documents) for step in state.steps)):
         ranked = rank_sentences(query or state.question, documents, state.question)
-        found += [one for one in ranked if not _is_heading(one.sentence, one.document.meta)][:1]
+        found += [one for one in ranked if not is_heading(one.sentence, one.document.meta)][:1]
     chosen: dict[tuple[Identity, str], Evidence] = {}
     for one in (*found, *nearest, *read[1:]):
         chosen.setdefault((identity(one.document), one.sentence), one)
@@ -44,23 +44,22 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     """Rank the sentences of all documents by the question's words, then by the answers that a reader found in them."""
     every = (*state.attached, *(one for step in state.steps for one in step.documents))
     documents = {identity(one): one for one in every}.values()
-    sentences = [
-        Evidence(one, sentence, state.question)
-        for one in documents
-        for sentence in shown_sentences((one.content or "")[:_MAX_RANKED])
-        if not _is_heading(sentence, one.meta)
-    ]
     asked = _stems(state.question)
-    held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
-    weights = _weights(held, asked)
     shares: dict[tuple[Identity, str], float] = defaultdict(float)
     for one in read:
         shares[identity(one.document), one.sentence] += one.share
     top = max(shares.values(), default=0.0) or 1.0
+    sentences = [
+        Evidence(one, sentence, state.question, shares.get((identity(one), sentence), 0.0) / top)
+        for one in documents
+        for sentence in shown_sentences((one.content or "")[:_MAX_RANKED])
+        if (asked & _stems(sentence) or (identity(one), sentence) in shares) and not is_heading(sentence, one.meta)
+    ]
+    held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
+    weights = _weights(held, asked)
     total = max((sum(weights[word] for word in own & asked) for own in held), default=0.0) or 1.0
     scores = [
-        sum(weights[word] for word in sorted(own & asked)) / total
-        + _READ_WEIGHT * shares[identity(one.document), one.sentence] / top
+        sum(weights[word] for word in sorted(own & asked)) / total + _READ_WEIGHT * one.share
         for one, own in zip(sentences, held, strict=True)
     ]
     return [sentences[place] for place in sorted(range(len(scores)), key=lambda one: -round(scores[one], 9))]
@@ -70,7 +69,7 @@ def _stems(text: str) -> set[str]:
     return {word[:5].rstrip("s") for word in _WORD.findall(text.lower()) if word not in PLAIN_WORDS}
 
 
-def _is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
+def is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
     """Check whether a sentence is the title of its document or of its section."""
     titles = (meta.get("title"), *str(meta.get("heading") or "").split(" > "))
     return _WORD.findall(sentence.lower()) in [_WORD.findall(str(title or "").lower()) for title in titles]

@@ -182,7 +182,7 @@ class Evidence(_Value):
     :param document: The document that holds it.
     :param sentence: The sentence.
     :param query: What was asked for.
-    :param share: The probability of the answer of a reader that it carries, from 0 to 1.
+    :param share: How likely the answer of a reader is that it carries, from 0 to 1.
     """
 
     document: Document

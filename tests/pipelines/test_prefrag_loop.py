@@ -248,4 +248,4 @@ async def test_not_found_is_reported_with_that_setting():
     assert result["not_found"]
     assert result["guess"] == "1812"
     assert (result["answer"], result["answered"], result["citations"]) == ("", False, [])
-    assert [one["id"] for one in result["evidence"]] == ["local-alpha"]
+    assert [one["id"] for one in result["evidence"]] == ["local-alpha", "web-alpha"]

@@ -71,21 +71,26 @@ class TestALoop:
         assert (result["answer"], result["guess"], result["errors"]) == ("", "Beta", [])
         assert result["evidence"][0]["sentence"] == "Alpha was built by Beta."
 
-    async def test_shows_for_each_search_the_sentence_that_speaks_to_it(self):
+    async def test_shows_the_sentences_nearest_to_the_question_and_then_the_guess(self):
         local = {"alpha": "It floats. Alpha was built by Beta in 1812. It is red."}
         web = {"delta": "Delta is a ship. The prize that Delta did receive is of iron. It is blue."}
         result = await run([("Beta", 0.2)], documents={"local": local, "web": web}, replace=SWITCH)
 
-        assert result["evidence"][0] | {"id": ""} == {
-            "mark": "W1",
+        assert result["evidence"][1] | {"id": ""} == {
+            "mark": "1",
             "id": "",
-            "title": "delta",
-            "source": "web",
-            "sentence": "The prize that Delta did receive is of iron.",
+            "title": "alpha",
+            "source": "local",
+            "sentence": "Alpha was built by Beta in 1812.",
             "answer": None,
             "query": QUESTION,
         }
-        assert "Alpha was built by Beta in 1812." in [one["sentence"] for one in result["evidence"]]
+        assert [one["sentence"] for one in result["evidence"]] == [
+            "The prize that Delta did receive is of iron.",
+            "Alpha was built by Beta in 1812.",
+            "Delta is a ship.",
+            local["alpha"],
+        ]
 
     async def test_says_how_likely_the_answer_is(self):
         result = await run([], [SURE, UNSURE])
