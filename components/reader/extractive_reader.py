@@ -18,7 +18,8 @@ from prefrag.components.block import Block, check_range, check_whole
 from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader import choice_features, span_features, sure_features, yes_no_features
+from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import (
@@ -30,15 +31,17 @@ from prefrag.components.reader.question_form import (
 )
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
+from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
-from prefrag.components.reader.sure_features import answer_shares, rank_answers
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
 ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
-SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "sure_trees.json"
+SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
+    f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
+)
 _PASSAGES_TOGETHER = 5
 # Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
 _KEPT = 256
@@ -161,6 +164,7 @@ class ExtractiveReader(Block):
         self._loaded()
         for file, features in (
             (SPAN_TREES, span_features.FEATURES),
+            (CHOICE_TREES, choice_features.FEATURES),
             (YES_NO_TREES, yes_no_features.FEATURES),
             (SURE_TREES, sure_features.FEATURES),
         ):
@@ -214,16 +218,20 @@ class ExtractiveReader(Block):
         if not spans.candidates:
             return []
         ranked = rank_answers(spans, self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows))
-        covers = question_cover(question, passages, self.weight)
-        row = sure_features.sure_features(question, spans, ranked, scores, covers)
+        look = SecondLook(question, passages, self.weight, self.score)
+        rows = choice_features.choice_features(question, spans, ranked, look)
+        choices = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(rows)
+        order = sorted(range(len(rows)), key=lambda place: -choices[place])
+        chosen = [(ranked[place][0], choices[place], rows[place]) for place in order]
+        row = sure_features.sure_features(question, passages, spans, chosen, scores, look, self.weight)
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
-        shares = answer_shares([score for _, score in ranked])
+        shares = answer_shares([score for _, score, _ in chosen])
         # The others share what is left as the scores have it, none of them more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
-        for (place, _), share in zip(ranked[: self.candidates], shares, strict=False):
+        for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
             span = spans.candidates[place]
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]

@@ -80,6 +80,16 @@ _BEYOND_SPANS = re.compile(
     re.I,
 )
 
+_OF = re.compile(r"\bof\b|'s\b|\u2019s\b", re.I)
+_ASKS = re.compile(r"^\W*(?:\w+\s+)?(?:who|whom|whose|which|what|when|where|how)\b", re.I)
+# Where the description of a thing begins: a relative clause, or a participle that stands for one.
+_CLAUSE = re.compile(
+    r"\s(?:that|which|who|whose|whom|where|(?:by|in|on|for|from|with|to|at|under|during) which"
+    r"|(?:\w{2,}ed|born|built|given|held|known|led|made|run|sold|sung|taken|won|written)"
+    r" (?:by|in|at|as|for|on|after|from|with))\b",
+    re.I,
+)
+
 
 def asks_yes_no(question: str) -> bool:
     """Find whether a question is answered by yes or no.
@@ -98,6 +108,24 @@ def asks_to_compare(question: str) -> bool:
     :returns: Whether it has a word of comparisons, and none of countries and nationalities.
     """
     return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
+
+
+def question_head(question: str) -> str:
+    """Cut a question before the first clause that describes a thing.
+
+    :param question: The question, in English.
+    :returns: "founded the school" of "Who founded the school that trained the designer of ...?"; what follows the word
+        that asks where there is no such clause.
+    """
+    asks = _ASKS.match(question)
+    begin = asks.end() if asks else 0
+    ends = (match.start() for match in _CLAUSE.finditer(question, begin))
+    return question[begin : next((end for end in ends if len(question[begin:end].split()) > 1), None)].strip()
+
+
+def asks_through_another(question: str) -> bool:
+    """Find whether a question may describe a thing by another: with a clause, or by what is of what."""
+    return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 
 def asks_how_to(question: str) -> bool:

@@ -83,6 +83,11 @@ def stem(word: str) -> str:
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
+def stems_of(text: str) -> set[str]:
+    """List the stems of a text's words."""
+    return {stem(word) for word in _WORD.findall(text.lower())}
+
+
 class PassageWords:
     """A passage as words with their places.
 
@@ -161,9 +166,14 @@ def span_features(
     return Spans(candidates, keys, np.concatenate([np.array(rows, np.float32), read], axis=1))
 
 
+def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
+    """List the stems of a question's words that say something, with the weight of each, from 0 to 1."""
+    return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
+
+
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
-    """Weigh the words of a question."""
-    found = {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
+    """Weigh the words of a question, so that the weights add up to one."""
+    found = word_weights_of(question, weight)
     total = sum(found.values()) or 1.0
     return {one: value / total for one, value in found.items()}
 
@@ -334,9 +344,7 @@ def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: W
     :returns: The share that all hold, and the largest share that two hold.
     """
     asked = question_weights(question, weight)
-    held = [
-        {stem(word) for word in _WORD.findall(passage_text(*passage).lower())} & asked.keys() for passage in passages
-    ]
+    held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     every = sum(asked[one] for one in set().union(*held)) if held else 0.0
     two = max((sum(asked[word] for word in one | other) for one in held for other in held), default=0.0)
     return every, two

@@ -3,83 +3,77 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from prefrag.components.reader.choice_features import FEATURES as CHOICE_FEATURES
+from prefrag.components.reader.choice_features import answer_shares
 from prefrag.components.reader.encoder_scores import EncoderScores, Values
-from prefrag.components.reader.span_candidates import KINDS
-from prefrag.components.reader.span_features import FEATURES as SPAN_FEATURES
-from prefrag.components.reader.span_features import Spans, answer_key
+from prefrag.components.reader.second_look import SecondLook
+from prefrag.components.reader.span_features import Spans, answer_key, question_cover
 from prefrag.components.text.title_mentions import comparable
 
-_WH = ("who", "when", "where", "which", "what", "how", "or")
-# Features of the best span that are passed on.
-_PASSED = (
-    "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none", "read_rank", "in_best_read",
-    "holds_best_read", "words", "has_capital", "has_digit", "is_in_question", "is_own_title", "sentence_covers",
-    "near_covers", "passage", "passages", "title_in_question", "titles_in_question", "linked_from_named",
-    "passage_covers", "passage_covers_below_best", "occurs_in", "of_people",
-    *(f"kind_{kind}" for kind in KINDS),
-)  # fmt: skip
-_PLACES = [SPAN_FEATURES.index(name) for name in _PASSED]
-_OF = re.compile(r"\b(?:of|that|who|which|whose|where|by|in)\b|'s\b", re.I)
 FEATURES = (
-    "score", "margin", "share", "second_share", *_PASSED, *(f"asks_{word}" for word in _WH), "question_words",
-    "clauses", "agrees", "agrees_in_part", "all_covered", "covered_pair",
+    *CHOICE_FEATURES, "choice", "choice_margin", "choice_share", "agrees", "agrees_in_part", "all_covered",
+    "covered_pair", "names", "names_nowhere", "names_elsewhere", "alone_none", "alone_score", "alone_agrees",
+    "alone_agrees_in_part",
 )  # fmt: skip
-
-
-def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
-    """Rank the different answers among spans.
-
-    :param spans: The spans.
-    :param scores: Their scores.
-    :returns: For each answer its best span and the score of that, the best answer first.
-    """
-    best: dict[str, tuple[int, float]] = {}
-    for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
-        if key and (key not in best or score > best[key][1]):
-            best[key] = (place, float(score))
-    return sorted(best.values(), key=lambda one: -one[1])
+_NAME = re.compile(r"\b[A-Z\u00c0-\u00de][\w'\u2019.-]*|\b\d[\d.,]*\b|[\"\u201c][^\"\u201d]+[\"\u201d]")
+_NO_MARGIN = 10.0
 
 
 def sure_features(
-    question: str, spans: Spans, ranked: Sequence[tuple[int, float]], scores: EncoderScores, covers: tuple[float, float]
+    question: str,
+    passages: Sequence[tuple[str, str]],
+    spans: Spans,
+    chosen: Sequence[tuple[int, float, Values]],
+    scores: EncoderScores,
+    look: SecondLook,
+    weight: Callable[[str], float],
 ) -> Values:
-    """Compute the features of the best answer.
+    """Compute the features of the answer that was chosen.
 
     :param question: The question.
+    :param passages: Title and text of each passage.
     :param spans: The spans.
-    :param ranked: See :func:`rank_answers`; at least one.
+    :param chosen: For each of the best answers its span, how it was chosen (a score), and its row of
+        :func:`~prefrag.components.reader.choice_features.choice_features`; the chosen one first.
     :param scores: What the encoder says.
-    :param covers: How much of the question's words all passages hold, and how much the best two.
+    :param look: The second look at the passages.
+    :param weight: The weight of a word, from 0 to 1.
     :returns: One row; see :data:`FEATURES`.
     """
-    place, score = ranked[0]
-    shares = answer_shares([value for _, value in ranked])
-    words = comparable(question).split()
+    place, choice, row = chosen[0]
+    key, candidate = spans.keys[place], spans.candidates[place]
+    alone = look.alone(candidate)
+    said = [f" {comparable(' '.join(passage))} " for passage in passages]
+    names = [name for match in _NAME.finditer(question) if match.start() and (name := comparable(match.group()))]
+    own = said[candidate.passage]
+    return np.array(
+        [
+            [
+                *row,
+                choice,
+                choice - chosen[1][1] if len(chosen) > 1 else _NO_MARGIN,
+                answer_shares([score for _, score, _ in chosen])[0],
+                *_agreement(key, scores),
+                *question_cover(question, passages, weight),
+                len(names),
+                sum(not any(f" {name} " in one for one in said) for name in names),
+                sum(f" {name} " not in own for name in names),
+                float(alone.kinds[3]),
+                sum(alone.scores_of(replace(candidate, passage=0))),
+                *_agreement(key, alone),
+            ]
+        ],
+        np.float32,
+    )
+
+
+def _agreement(key: str, scores: EncoderScores) -> tuple[float, float]:
+    """Compare an answer with what the encoder itself would answer."""
     read = scores.best_spans(1)
-    read_key = answer_key(read[0].text) if read else ""
-    key = spans.keys[place]
-    row = [
-        score,
-        score - ranked[1][1] if len(ranked) > 1 else 10.0,
-        shares[0],
-        shares[1] if len(ranked) > 1 else 0.0,
-        *spans.rows[place][_PLACES],
-        *(float(word in words) for word in _WH),
-        len(words),
-        len(_OF.findall(question)),
-        float(key == read_key),
-        float(bool(read_key) and (f" {key} " in f" {read_key} " or f" {read_key} " in f" {key} ")),
-        *covers,
-    ]
-    return np.array([row], np.float32)
-
-
-def answer_shares(scores: Sequence[float]) -> list[float]:
-    """Share one among answers by their scores."""
-    values = np.array(scores, np.float64)
-    exponents = np.exp(values - values.max())
-    return [float(one) for one in exponents / exponents.sum()]
+    other = answer_key(read[0].text) if read else ""
+    return float(key == other), float(bool(other) and (f" {key} " in f" {other} " or f" {other} " in f" {key} "))

@@ -8,6 +8,7 @@ from itertools import islice
 
 from haystack import Document
 
+from prefrag.components.reader.question_form import asks_through_another
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
@@ -69,6 +70,7 @@ def _mark(candidate: Candidate, state: State) -> str:
 # The passage of the next hop is mostly named in one of the two best. Few names go out, should the web be searched.
 _DOCUMENTS = 2
 _NAMES = 10
+_FEWEST_SEARCHES = 2
 
 
 def next_query(state: State) -> str | None:
@@ -76,9 +78,12 @@ def next_query(state: State) -> str | None:
 
     A query has the names in the two best documents of the last search, those in the sentences nearest to the question
     first, and the words of the question that neither document holds. Names that were searched for before are left out.
-    There is none where the preferred source takes the question alone and was asked it.
+    There is none where the preferred source takes the question alone and was asked it, nor for the last step that the
+    pipeline allows where the question describes nothing by another thing.
     """
-    if state.is_done(state.settings.preferred):
+    made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
+    is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)
+    if state.is_done(state.settings.preferred) or is_last:
         return None
     found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
     names = list(islice(_new_names(state, found), _NAMES))

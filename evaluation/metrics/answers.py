@@ -56,6 +56,28 @@ def em(answer: str, golds: Sequence[str]) -> float:
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
+_PREPOSITIONS = re.compile(r"^(?:(?:in|on|at|by|to|of|from|for|with|about|around|until|since) )+")
+_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+
+
+def fair(answer: str, golds: Sequence[str]) -> float:
+    """Check whether a person would take an answer for a right one, though it is not the same string.
+
+    :returns: 1 where it lies in a right answer as whole words and has half of its words, or equals one without the
+        preposition before it and with numbers up to twelve as digits ("two" is "2", "in Germany" is "Germany").
+    """
+    return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
+
+
+def _plain(text: str) -> list[str]:
+    words = _PREPOSITIONS.sub("", normalise(text)).split()
+    return [str(_NUMBERS.index(word)) if word in _NUMBERS else word for word in words]
+
+
+def _fair(answer: list[str], gold: list[str]) -> bool:
+    return bool(answer) and (f" {' '.join(answer)} " in f" {' '.join(gold)} ") and 2 * len(answer) >= len(gold)
+
+
 def f1(answer: str, golds: Sequence[str]) -> float:
     """Measure how many words an answer shares with a right one.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from prefrag.evaluation.metrics.answers import acc_word, answer_scores, normalise, overlap
+from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
 # The F1 from which an answer is right though it does not hold a gold answer.
@@ -31,17 +31,20 @@ def is_right(question: Question, answer: str) -> bool:
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
     """Score what a run gave and what it withheld.
 
-    :returns: ``answered`` (``said_unknown`` of a question without an answer), ``right_of_given`` where an answer was
-        given, else ``evidence_held`` (not for yes or no, which no sentence holds) and, for a question with gold
-        passages, ``evidence_gold``; ``guess_em`` for every question with an answer, with the guess in place of one that
-        was withheld. From 0 to 1.
+    :returns: ``answered`` (``said_unknown`` of a question without an answer), ``right_of_given`` and ``fair_of_given``
+        where an answer was given, else ``evidence_held`` (not for yes or no, which no sentence holds) and, for a
+        question with gold passages, ``evidence_gold``; ``guess_em`` for every question with an answer, with the guess
+        in place of one that was withheld. From 0 to 1.
     """
     if question.answerable is False:
-        return {"said_unknown": float(bool(result.get("not_found"))), **({"right_of_given": 0.0} if answer else {})}
+        wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
+        return {"said_unknown": float(bool(result.get("not_found"))), **wrong}
     given = str(result.get("guess") or "") or answer
     guess = {"guess_em": answer_scores(question, given)["em"] if given else 0.0}
     if answer:
-        return {"answered": 1.0, "right_of_given": float(is_right(question, answer)), **guess}
+        right = float(is_right(question, answer))
+        taken = right if question.is_yes_no else max(right, fair(answer, question.answers))
+        return {"answered": 1.0, "right_of_given": right, "fair_of_given": taken, **guess}
     evidence = result.get("evidence") or ()
     held = any(acc_word(str(one.get("sentence") or ""), question.answers) for one in evidence)
     gold = any(one.get("id") in question.supporting_ids for one in evidence)

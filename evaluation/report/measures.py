@@ -57,13 +57,14 @@ USED = Measure("used", "Used", "count", 2)
 LOOKUPS = Measure("lookups", "Look-ups", "count", 2)
 GIVEN = Measure("answered", "Given")
 RIGHT = Measure("right_of_given", "Right of given")
+FAIR = Measure("fair_of_given", "Fair of given")
 UNKNOWN = Measure("said_unknown", "Said unknown")
 SENTENCE = Measure("sentence_1", "Sentence first")
 SENTENCES = Measure("sentence_3", "Among three")
 NEEDLESS = Measure("needless_queries", "Needless queries")
 AS_TYPED = Measure("asked_as_typed", "Asked as typed")
 TYPED = Measure("words_typed", "Words typed")
-CERTAINTY = (GIVEN, RIGHT, UNKNOWN, SENTENCE, SENTENCES, NEEDLESS, AS_TYPED, TYPED)
+CERTAINTY = (GIVEN, RIGHT, FAIR, UNKNOWN, SENTENCE, SENTENCES, NEEDLESS, AS_TYPED, TYPED)
 MEASURES = (
     *(ACC, F1, EM, RECALL, RECALL_ALL, DOCUMENTS, CALLS, SECONDS),
     *(TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader import choice_features, span_features, sure_features, yes_no_features
+from prefrag.components.reader.choice_features import rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
-from prefrag.components.reader.span_features import Spans, WordWeight, question_cover
-from prefrag.components.reader.sure_features import rank_answers
-from prefrag.evaluation.metrics.answers import acc_word, em, f1
+from prefrag.components.reader.second_look import ScorePassages, SecondLook
+from prefrag.components.reader.span_features import Spans, WordWeight
+from prefrag.evaluation.metrics.answers import acc_word, em, f1, fair
 from prefrag.training.reader.examples import Example
 from prefrag.training.tree_training import fit_trees
 
@@ -34,6 +35,9 @@ SPAN_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 SPAN_ROUNDS = 250
+# Of the eight best answers, so few that less is learnt.
+CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
+CHOICE_ROUNDS = 200
 YES_NO_SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -46,11 +50,31 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 YES_NO_ROUNDS = 150
-SURE_SETTINGS: dict[str, Any] = {**YES_NO_SETTINGS, "max_depth": 2, "eta": 0.03, "min_child_weight": 8}
-SURE_ROUNDS = 150
+# What makes an answer likelier whatever the documents are (1), and what makes it less likely (-1).
+_LIKELIER = (
+    "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
+    "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
+    "agrees agrees_in_part all_covered covered_pair alone_score alone_agrees alone_agrees_in_part"
+)
+_UNLIKELIER = (
+    "odds_rank absent absent_in_passage absent_in_sentence absent_of_head read_none read_rank names_nowhere "
+    "names_elsewhere alone_none"
+)
+_DIRECTIONS = {**dict.fromkeys(_LIKELIER.split(), 1), **dict.fromkeys(_UNLIKELIER.split(), -1)}
+SURE_SETTINGS: dict[str, Any] = {
+    **YES_NO_SETTINGS,
+    "max_depth": 4,
+    "eta": 0.03,
+    "min_child_weight": 8,
+    "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
+}
+SURE_ROUNDS = 300
+# Questions over people's own files are what the probability is for, and few; a near miss is the worst that is given.
+_OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
 _FEW = 50
 _FEWEST_GIVEN = 0.08
+_MOST_GIVEN_WRONGLY = 0.05
 
 Score = Callable[[Example], EncoderScores]
 
@@ -65,7 +89,18 @@ class ReadExample:
     yes_no: Any  # the features of a question for yes or no; else None
     choice: str | None  # the thing that dates choose, for a question which of two is earlier or later; else None
     right: Any  # for each span 1 where it is a right answer, else 0
-    covers: tuple[float, float]  # see `prefrag.components.reader.span_features.question_cover`
+    look: SecondLook  # the second look at single candidates
+    weight: WordWeight
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The best answers of an example, as trees that have not seen it rank them."""
+
+    read: ReadExample
+    places: list[int]  # the span of each, the best first
+    rows: Any  # the features by which one is chosen
+    right: Any  # for each 1 where it is a right answer, else 0
 
 
 @dataclass(frozen=True)
@@ -88,18 +123,33 @@ class Given:
         golds = self.read.example.answers
         return bool(acc_word(self.text, golds)) or f1(self.text, golds) >= 0.8
 
+    @property
+    def is_fair(self) -> bool:
+        """Whether a person would take the answer for a right one."""
+        return self.is_right or bool(fair(self.text, self.read.example.answers))
 
-def read_example(example: Example, scores: EncoderScores | None, weight: WordWeight) -> ReadExample:
-    """Compute the features of an example."""
-    covers = question_cover(example.question, example.passages, weight)
+
+def read_example(
+    example: Example, scores: EncoderScores | None, weight: WordWeight, score: ScorePassages
+) -> ReadExample:
+    """Compute the features of an example.
+
+    :param example: The example.
+    :param scores: What the encoder says of it; None of a question for yes or no.
+    :param weight: The weight of a word, from 0 to 1.
+    :param score: Lets the same encoder read passages.
+    :returns: The example with its features.
+    """
+    look = SecondLook(example.question, example.passages, weight, score)
     if asks_yes_no(example.question):
         row = yes_no_features.yes_no_features(example.question, example.passages, weight)
         nothing = Spans([], [], np.zeros((0, len(span_features.FEATURES)), np.float32))
-        return ReadExample(example, scores, nothing, row, None, np.zeros(0), covers)
+        return ReadExample(example, scores, nothing, row, None, np.zeros(0), look, weight)
     spans = span_features.span_features(example.question, example.passages, scores, weight)
-    right = np.array([em(one.text, example.answers) for one in spans.candidates])
+    golds = [one for one in example.answers if one]
+    right = np.array([em(one.text, golds) for one in spans.candidates])
     choice = choose_by_date(example.question, example.passages)
-    return ReadExample(example, scores, spans, None, choice.name if choice else None, right, covers)
+    return ReadExample(example, scores, spans, None, choice.name if choice else None, right, look, weight)
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
@@ -112,6 +162,11 @@ def family_of(example: Example) -> str:
     return example.family or example.key
 
 
+def dataset_of(example: Example) -> str:
+    """Name the dataset of an example, without what was made of its questions."""
+    return example.origin.partition("-")[0]
+
+
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that rank spans."""
     used = [one for one in examples if one.right.any() and not one.right.all()]
@@ -120,6 +175,32 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
         SPAN_ROUNDS,
         np.concatenate([one.spans.rows for one in used]),
         span_features.FEATURES,
+        label=np.concatenate([one.right for one in used]),
+        qid=np.repeat(np.arange(len(used)), [len(one.right) for one in used]),
+    )
+
+
+def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
+    """Rank the answers of examples, and let the encoder look at the best of them again."""
+    found = []
+    for one in examples:
+        if one.yes_no is not None or one.choice is not None or not len(one.right):
+            continue
+        ranked = rank_answers(one.spans, spans.inplace_predict(one.spans.rows))
+        places = [place for place, _ in ranked[: choice_features.MOST]]
+        rows = choice_features.choice_features(one.example.question, one.spans, ranked, one.look)
+        found.append(Ranked(one, places, rows, one.right[places]))
+    return found
+
+
+def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
+    """Train the trees that choose among the best answers."""
+    used = [one for one in examples if one.right.any() and not one.right.all()]
+    return fit_trees(
+        {**CHOICE_SETTINGS, "seed": seed},
+        CHOICE_ROUNDS,
+        np.concatenate([one.rows for one in used]),
+        choice_features.FEATURES,
         label=np.concatenate([one.right for one in used]),
         qid=np.repeat(np.arange(len(used)), [len(one.right) for one in used]),
     )
@@ -137,10 +218,17 @@ def fit_sure(given: Iterable[Given], seed: int) -> Any:
     """Train the trees that estimate whether an answer is right."""
     used = [one for one in given if one.features is not None]
     rows = np.concatenate([one.features for one in used])
-    labels = [float(one.is_right) for one in used]
+    labels = [float(one.is_fair) for one in used]
     # Each dataset counts the same, or the largest one, which is the easiest, would say how sure to be.
-    sizes = Counter(one.read.example.origin for one in used)
-    weights = [len(used) / len(sizes) / max(_FEW, sizes[one.read.example.origin]) for one in used]
+    sizes = Counter(dataset_of(one.read.example) for one in used)
+    weights = [
+        len(used)
+        / len(sizes)
+        / max(_FEW, sizes[name])
+        * (_OWN_WEIGHT if name == _OWN_FILES else 1)
+        * (_NEAR_MISS_WEIGHT if origin.endswith("-none") else 1)
+        for name, origin in ((dataset_of(one.read.example), one.read.example.origin) for one in used)
+    ]
     return _fit(rows, labels, sure_features.FEATURES, {**SURE_SETTINGS, "seed": seed}, SURE_ROUNDS, weights)
 
 
@@ -175,7 +263,7 @@ def measure_shares(answers: Iterable[Given]) -> Shares:
     right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
     for one in answers:
         if (form := _form_of(one.read)) is not None:
-            right[form].append(one.is_right)
+            right[form].append(one.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
 
@@ -196,75 +284,100 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
     return replace(answer, probability=share if form == "dated_choice" else min(answer.probability, share))
 
 
-def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None) -> list[Given]:
-    """Answer questions."""
+def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
+    """Choose an answer of each example."""
+    answers = []
+    for one in ranked:
+        scores = choice.inplace_predict(one.rows)
+        order = np.argsort(-scores, kind="stable")
+        chosen = [(one.places[place], float(scores[place]), one.rows[place]) for place in order]
+        read = one.read
+        assert read.scores is not None
+        row = sure_features.sure_features(
+            read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
+        )
+        answers.append(Given(read, read.spans.candidates[chosen[0][0]].text, row, 0.0))
+    return answers
+
+
+def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
+    """Answer what is not chosen among spans: yes or no, a choice between dates, and where there is no span."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
             yes = float(yes_no.inplace_predict(one.yes_no)[0])
             answers.append(Given(one, "yes" if yes > 0.5 else "no", None, max(yes, 1 - yes)))
-            continue
-        if one.choice is not None:
+        elif one.choice is not None:
             answers.append(Given(one, one.choice, None, 1.0))
-            continue
-        if not len(one.right):
+        elif not len(one.right):
             answers.append(Given(one, "", None, 0.0))
-            continue
-        ranked = rank_answers(one.spans, spans.inplace_predict(one.spans.rows))
-        assert one.scores is not None
-        row = sure_features.sure_features(one.example.question, one.spans, ranked, one.scores, one.covers)
-        probability = 0.0 if sure is None else float(sure.inplace_predict(row)[0])
-        answers.append(Given(one, one.spans.candidates[ranked[0][0]].text, row, probability))
     return answers
 
 
 def cross_fit(
     asked: Sequence[ReadExample], further: Sequence[ReadExample], seed: int, folds: int = FOLDS
-) -> list[Given]:
-    """Answer each question by trees that have not seen it, as surely as other such trees are of it."""
+) -> tuple[list[Ranked], list[Given]]:
+    """Answer each question by trees that have not seen it, as surely as other such trees are of it.
 
-    def others(examples: Iterable[ReadExample], part: int) -> list[ReadExample]:
-        return [one for one in examples if part_of(family_of(one.example), folds, seed) != part]
+    :param asked: The questions as they are asked of the reader.
+    :param further: Questions from which the span trees learn too.
+    :param seed: The seed.
+    :param folds: How many parts; no part shares a family with another.
+    :returns: The answers ranked, from which the last trees that choose are to learn, and those given.
+    """
 
-    answers: list[Given | None] = [None] * len(asked)
-    for part in range(folds):
-        known = others([*asked, *further], part)
-        spans, yes_no = fit_spans(known, seed), fit_yes_no(known, seed)
-        places = [place for place, one in enumerate(asked) if part_of(family_of(one.example), folds, seed) == part]
-        own = [asked[place] for place in places]
-        for place, given in zip(places, give(own, spans, yes_no), strict=True):
-            answers[place] = given
-    unsure = [one for one in answers if one is not None]
-    parts = [part_of(family_of(one.read.example), folds, seed + 1) for one in unsure]
-    estimated: list[Given] = []
-    trees = [
-        fit_sure([one for one, own in zip(unsure, parts, strict=True) if own != part], seed) for part in range(folds)
+    def part(example: Example) -> int:
+        return part_of(family_of(example), folds, seed)
+
+    everything = [*asked, *further]
+    ranked: list[Ranked] = []
+    answers: list[Given] = []
+    for own in range(folds):
+        known = [one for one in everything if part(one.example) != own]
+        back = [one for one in asked if part(one.example) == own]
+        ranked += rank(back, fit_spans(known, seed))
+        answers += answer_by_form(back, fit_yes_no(known, seed))
+    for own in range(folds):
+        choice = fit_choice([one for one in ranked if part(one.read.example) != own], seed)
+        answers += choose([one for one in ranked if part(one.read.example) == own], choice)
+    trees = [fit_sure([one for one in answers if part(one.read.example) != own], seed) for own in range(folds)]
+    estimated = [
+        one
+        if one.features is None
+        else replace(one, probability=float(trees[part(one.read.example)].inplace_predict(one.features)[0]))
+        for one in answers
     ]
-    for one, part in zip(unsure, parts, strict=True):
-        probability = one.probability
-        if one.features is not None:
-            probability = float(trees[part].inplace_predict(one.features)[0])
-        estimated.append(Given(one.read, one.text, one.features, probability))
     shares = measure_shares(estimated)
-    return [limit_probability(one, shares) for one in estimated]
+    return ranked, [limit_probability(one, shares) for one in estimated]
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
     """Measure what a threshold does."""
     given = [one for one in answers if one.text and one.probability >= threshold]
-    return len(given) / max(1, len(answers)), sum(one.is_right for one in given) / max(1, len(given))
+    return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
 
 
-def choose_threshold(answers: Sequence[Given], right: float) -> float:
-    """Choose the lowest threshold from which enough of the answers given are right on each dataset."""
-    by_origin: dict[str, list[Given]] = {}
+def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
+    """Choose the lowest threshold from which enough of the answers given are right.
+
+    :param answers: The answers.
+    :param right: The share that is to be right over documents, over hops, and over runs of one's own files.
+    :param hops: The datasets whose questions go over hops.
+    :returns: The threshold; of questions made without an answer at most one in twenty is answered from there on.
+    """
+    kinds: dict[str, list[Given]] = {}
     for one in answers:
-        by_origin.setdefault(one.read.example.origin, []).append(one)
+        origin = one.read.example.origin
+        made = origin.partition("-")[2]
+        kind = origin if made or origin == _OWN_FILES else "hops" if origin in hops else "documents"
+        kinds.setdefault(kind, []).append(one)
 
-    def share(threshold: float) -> float:
-        measured = [given_and_right(own, threshold) for own in by_origin.values()]
-        # The share of a handful of answers says nothing.
-        return min((one_right for given, one_right in measured if given >= _FEWEST_GIVEN), default=0.0)
+    def fits(threshold: float) -> bool:
+        measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
+        # The share of a handful of answers says nothing, and of a question without an answer none is right.
+        shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
+        wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
+        return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
 
-    fitting = [step / 100 for step in range(1, 100) if share(step / 100) >= right]
+    fitting = [step / 100 for step in range(1, 100) if fits(step / 100)]
     return fitting[0] if fitting else 1.0

@@ -61,13 +61,16 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
     return reader
 
 
-def mean_of(readers: Sequence[ReaderEncoder]) -> ReaderEncoder:
-    """Average the weights of encoders that were trained from one."""
+def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
+    """Average the weights of encoders that were trained from one, each by its share or all alike."""
     mean = ReaderEncoder(readers[0].encoder.config)
     weights = [one.state_dict() for one in readers]
+    parts = shares or [1 / len(readers)] * len(readers)
     mean.load_state_dict(
         {
-            name: value if not value.is_floating_point() else torch.stack([one[name] for one in weights]).mean(0)
+            name: value
+            if not value.is_floating_point()
+            else sum(part * one[name] for part, one in zip(parts, weights, strict=True))
             for name, value in weights[0].items()
         }
     )

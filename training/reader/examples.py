@@ -68,7 +68,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
     """Make single-passage examples, a third of them with a distractor, and some without an answer."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
-    near = _near_texts([str(record["question"]) for record in records], texts)
+    near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
     for title, text in texts:
         under_title[title].append((title, text))
@@ -104,7 +104,7 @@ def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
     """Make examples of single-passage questions among near passages, as a retrieval gives them."""
-    near = _near_texts([str(record["question"]) for record in records], texts, 2 * most)
+    near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         title, text = str(record["title"]), window(str(record["text"]), answers[0], 2 * _LONGEST_TEXT, draw)
@@ -205,7 +205,7 @@ def _word_start(text: str, place: int) -> int:
     return text.find(" ", place) + 1 if place else 0
 
 
-def _near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
+def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
     """Find the texts that share the rarest words with each question."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -6,12 +6,14 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from prefrag.training.reader.encoder import ReaderEncoder
 
 _OPSET = 17
+_TABLE = "encoder.embeddings.word_embeddings"
 
 
 class _Int8Embedding(nn.Module):
@@ -91,6 +93,37 @@ def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None
 
 
 def _heads(file: Path) -> list[str]:
+    """Name the nodes of the heads; the quantiser makes a product of a Gemm, and calls it by another name."""
     import onnx
 
-    return [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
+    names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
+    return [*names, *(f"{name}_MatMul" for name in names)]
+
+
+def import_encoder(reader: ReaderEncoder, file: Path) -> None:
+    """Load the weights of an encoder that :func:`export_encoder` has written, to train on from it.
+
+    :param reader: An encoder of the same size, into which they are loaded.
+    :param file: The file; weights that are int8 there are multiplied by their scales.
+    :raises ValueError: When a weight is absent.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load(str(file)).graph
+    values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    found = {name.removeprefix("reader."): value for name, value in values.items() if name.startswith("reader.")}
+    if f"{_TABLE}.numbers" in found:
+        found[f"{_TABLE}.weight"] = found[f"{_TABLE}.numbers"] * found[f"{_TABLE}.scale"]
+    for node in graph.node:
+        if node.op_type not in ("MatMul", "MatMulInteger") or node.input[1] not in values:
+            continue
+        weight, name = values[node.input[1]], node.input[1].removesuffix("_quantized")
+        if node.op_type == "MatMulInteger":
+            weight = (weight.astype(np.float32) - values[f"{name}_zero_point"]) * values[f"{name}_scale"]
+        path = node.name.removeprefix("/reader/").removesuffix("_quant").removesuffix("/MatMul")
+        path = path.removesuffix("/Gemm_MatMul").replace("encoder/encoder/", "encoder.encoder.")
+        found[path.replace("/", ".") + ".weight"] = weight.T
+    state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
+    if absent := reader.load_state_dict(state, strict=False).missing_keys:
+        raise ValueError(f"{file} is not the encoder of a reader: {absent[0]} is absent.")

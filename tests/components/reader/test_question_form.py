@@ -1,6 +1,6 @@
 """What a question asks for."""
 
-from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
+from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english, question_head
 from tests.for_each import for_each
 
 
@@ -109,3 +109,14 @@ def test_what_no_passage_states_is_known(question):
 )
 def test_what_a_passage_may_state_is_asked_of_the_reader(question):
     assert not asks_beyond_spans(question)
+
+
+@for_each(
+    "question, head",
+    ("Who founded the school that trained the designer of the lamp?", "founded the school"),
+    ("In which year was the bridge designed by Ann Low opened?", "year was the bridge"),
+    ("Where was the writer of Tide Tales born?", "was the writer of Tide Tales born?"),
+    ("rent of flat 3", "rent of flat 3"),
+)
+def test_the_head_of_a_question_ends_before_the_first_clause_that_describes(question, head):
+    assert question_head(question) == head

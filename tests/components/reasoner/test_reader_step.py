@@ -129,6 +129,13 @@ def test_names_that_were_searched_for_are_not_searched_for_again():
     assert query == "Ivo Kern town designer born"
 
 
+def test_the_last_step_searches_only_for_a_question_that_describes_a_thing_by_another():
+    plain = replace(searched((QUESTION, [LAMP, SHOP]), ("Mona Reeve", [DESIGNER])), question="Who sells lamps?")
+
+    assert next_query(plain) is None
+    assert next_query(replace(plain, question=QUESTION)) is not None
+
+
 def test_without_a_new_name_the_title_of_a_document_is_searched():
     plain = Document(content="the lamp was made by a smith.", meta={"title": "lamp"})
 

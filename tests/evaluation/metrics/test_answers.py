@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, normalise, overlap, yes_no
+from prefrag.evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, fair, normalise, overlap, yes_no
 from prefrag.evaluation.question import Question
 from tests.for_each import for_each
 
@@ -171,3 +171,20 @@ def test_all_scores_of_a_question_keep_their_bounds_and_acc_word_implies_acc(
     assert set(scores) == {"acc", "acc_word", "em", "f1"}
     assert all(0 <= value <= 1 for value in scores.values())
     assert scores["acc_word"] <= scores["acc"]
+
+
+@for_each(
+    "answer, gold, is_fair",
+    ("Germany", "in Germany", True),
+    ("Two", "2", True),
+    ("two cases", "2 cases", True),
+    ("Ann", "Ann Low", True),
+    ("Ann", "Ann Maria Low", False),
+    ("Ann Low of Selby", "Ann Low", False),
+    ("low", "Ann Lowell", False),
+    ("", "Ann", False),
+)
+def test_an_answer_is_fair_where_it_is_half_of_a_right_one_or_differs_by_a_preposition_or_a_number(
+    answer: str, gold: str, is_fair: bool
+):
+    assert fair(answer, [gold]) == is_fair

@@ -109,7 +109,7 @@ def test_to_a_question_without_an_answer_unknown_is_right_and_any_answer_wrong()
     assert {name: score(nobody, result) for name, result in results.items()} == {
         "withheld": {"said_unknown": 1},
         "probable": {"said_unknown": 0},
-        "given": {"said_unknown": 0, "right_of_given": 0},
+        "given": {"said_unknown": 0, "right_of_given": 0, "fair_of_given": 0},
         "failed": {"said_unknown": 0},
     }
     both = [{**question.to_prediction(), "result": {"answer": "Oslo"}} for question in (OSLO, replace(nobody, id="2"))]

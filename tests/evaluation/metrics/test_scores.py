@@ -13,7 +13,7 @@ from tests.for_each import for_each
 
 OSLO = Question("1", "Where?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="musique")
 ANSWERS = {"acc", "acc_word", "em", "f1", "authors_acc", "authors_em", "authors_f1", "official_em", "official_f1"}
-CERTAIN = {"answered", "right_of_given", "guess_em"}
+CERTAIN = {"answered", "right_of_given", "fair_of_given", "guess_em"}
 WITHHELD = {"answered", "guess_em", "evidence_held", "evidence_gold"}
 FOUND = {"recall", "recall_all", "recall_capped", "precision", "recall_at_3", "recall_at_5", "recall_at_7"}
 

@@ -62,9 +62,17 @@ def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tm
 
     assert (first, table.columns) == (
         "certainty",
-        ("Given", "Right of given", "Said unknown", "Sentence first", "Among three", "Needless queries"),
+        (
+            "Given",
+            "Right of given",
+            "Fair of given",
+            "Said unknown",
+            "Sentence first",
+            "Among three",
+            "Needless queries",
+        ),
     )
-    assert lines(table)[1:] == [("prefrag", "100.0", "50.0", "50.0", "0.0", "0.0", "0.0")]
+    assert lines(table)[1:] == [("prefrag", "100.0", "50.0", "50.0", "50.0", "0.0", "0.0", "0.0")]
 
 
 @pytest.mark.parametrize(

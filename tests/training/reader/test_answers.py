@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import Spans
 from prefrag.training.reader.answers import Given, ReadExample, choose_threshold, given_and_right, part_of
 from prefrag.training.reader.examples import Example
@@ -10,8 +11,8 @@ from tests.for_each import for_each
 
 def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
     example = Example("q", "Who?", (), (gold,), (), "span", "made up")
-    spans = Spans([], [], np.zeros((0, 1)))
-    return Given(ReadExample(example, None, spans, None, None, np.zeros(0), (0.0, 0.0)), text, None, probability)
+    spans, look = Spans([], [], np.zeros((0, 1))), SecondLook("Who?", (), len)
+    return Given(ReadExample(example, None, spans, None, None, np.zeros(0), look, len), text, None, probability)
 
 
 @for_each(

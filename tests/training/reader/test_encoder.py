@@ -17,6 +17,7 @@ from prefrag.training.reader.encoder import (  # noqa: E402
     train_encoder,
 )
 from prefrag.training.reader.examples import Example  # noqa: E402
+from prefrag.training.reader.export import export_encoder, import_encoder  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "built", "the", "mill", "ann", "bea", "low", "did"]
 
@@ -84,3 +85,17 @@ def test_the_mean_of_encoders_has_the_mean_of_their_weights(encoder):
         other.span.bias += 2
 
     assert torch.allclose(mean_of([encoder, other]).span.bias, encoder.span.bias + 1)
+
+
+def test_an_encoder_that_was_exported_is_trained_on_from_its_weights_and_its_heads_are_exact(encoder, tmp_path):
+    file = tmp_path / "encoder.onnx"
+    export_encoder(encoder, file)
+    again = mean_of([encoder])
+    for value in again.state_dict().values():
+        value.zero_()
+
+    import_encoder(again, file)
+
+    pairs = {name: (value, again.state_dict()[name]) for name, value in encoder.state_dict().items()}
+    assert all(torch.equal(*pairs[name]) for name in pairs if name.startswith(("span", "kind")) or "LayerNorm" in name)
+    assert all(torch.allclose(one, other, atol=1e-3) for one, other in pairs.values())

@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="training needs transformers (the ext
 
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.training.dataset import Dataset
+from prefrag.training.reader.documents import read_documents
 from prefrag.training.reader.training import train_reader
 from tests.training.towns import write_lines
 
@@ -111,6 +112,21 @@ def test_a_training_writes_a_reader_that_reads(dataset, reading, encoder, tmp_pa
     assert all(0 <= one.probability <= 1 for one in found)
     assert set(trained.held_back) == {"books", "reading"}
     assert json.loads((output / "card.json").read_text())["seed"] == 7
+
+
+@pytest.mark.slow
+def test_a_training_goes_on_from_a_reader_with_questions_over_documents(dataset, reading, encoder, tmp_path):
+    first, output, lines = tmp_path / "first", tmp_path / "reader", []
+    train_reader([dataset], first, None, encoder, minutes=0.1)
+    records = [json.loads(line) for line in reading.read_text(encoding="utf-8").splitlines()]
+    records += [{**one, "question": f"Who paid for mill {n}?", "answers": []} for n, one in enumerate(records[:20])]
+    documents = [read_documents(write_lines(tmp_path / "mills.jsonl", [{**one, "document": "0-1"} for one in records]))]
+
+    trained = train_reader([dataset], output, reading, encoder, documents, first, minutes=0.1, on_progress=lines.append)
+
+    assert not any(line.startswith("reading") for line in lines)
+    assert {"books", "reading", "mills", "mills-none"} <= set(trained.held_back)
+    assert ExtractiveReader(str(output)).read("When was mill 3 built?", [Document(content="Mill 3 was built in 1813.")])
 
 
 @pytest.mark.slow

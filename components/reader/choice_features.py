@@ -1,0 +1,88 @@
+"""The features by which one of the best answers is chosen, after the encoder has looked at each of them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from prefrag.components.reader.encoder_scores import Values
+from prefrag.components.reader.second_look import SecondLook
+from prefrag.components.reader.span_candidates import KINDS
+from prefrag.components.reader.span_features import FEATURES as SPAN_FEATURES
+from prefrag.components.reader.span_features import Spans
+from prefrag.components.text.title_mentions import comparable
+
+#: How many of the best answers are looked at again.
+MOST = 8
+_WH = ("who", "when", "where", "which", "what", "how", "or")
+# Features of the span that are passed on.
+_PASSED = (
+    "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none", "read_rank", "in_best_read",
+    "holds_best_read", "words", "has_capital", "has_digit", "share_in_question", "is_in_question", "is_own_title",
+    "sentence_covers", "near_covers", "passage", "passages", "title_in_question", "titles_in_question",
+    "linked_from_named", "passage_covers", "passage_covers_below_best", "occurs_in", "of_people",
+    *(f"kind_{kind}" for kind in KINDS),
+)  # fmt: skip
+_PLACES = [SPAN_FEATURES.index(name) for name in _PASSED]
+_OF = re.compile(r"\b(?:of|that|who|which|whose|where|by|in)\b|'s\b", re.I)
+FEATURES = (
+    "score", "below_best", "share", "odds", "odds_below_best", "odds_rank", "sentence_holds", "sentence_holds_head",
+    "other_adds", "absent", "absent_in_passage", "absent_in_sentence", "absent_of_head", *_PASSED,
+    *(f"asks_{word}" for word in _WH), "question_words", "clauses",
+)  # fmt: skip
+
+
+def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, float]], look: SecondLook) -> Values:
+    """Compute the features of the best answers.
+
+    :param question: The question.
+    :param spans: The spans.
+    :param ranked: The place and the score of the best span of each answer, the best answer first; at least one, of
+        which :data:`MOST` count.
+    :param look: The second look at the passages.
+    :returns: A row for each of the answers that count; see :data:`FEATURES`.
+    """
+    shares = answer_shares([score for _, score in ranked])
+    ranked = ranked[:MOST]
+    odds = [look.odds_of(spans.candidates[place]) for place, _ in ranked]
+    words = comparable(question).split()
+    asked = [*(float(word in words) for word in _WH), len(words), len(_OF.findall(question))]
+    rows = [
+        [
+            score,
+            score - ranked[0][1],
+            share,
+            own,
+            own - max(odds),
+            sum(other > own for other in odds),
+            *look.covers_of(spans.candidates[place]),
+            *look.lacks_of(spans.candidates[place]),
+            *spans.rows[place][_PLACES],
+            *asked,
+        ]
+        for (place, score), share, own in zip(ranked, shares, odds, strict=False)
+    ]
+    return np.array(rows, np.float32)
+
+
+def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
+    """Rank the different answers among spans.
+
+    :param spans: The spans.
+    :param scores: Their scores.
+    :returns: For each answer its best span and the score of that, the best answer first.
+    """
+    best: dict[str, tuple[int, float]] = {}
+    for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
+        if key and (key not in best or score > best[key][1]):
+            best[key] = (place, float(score))
+    return sorted(best.values(), key=lambda one: -one[1])
+
+
+def answer_shares(scores: Sequence[float]) -> list[float]:
+    """Share one among answers by their scores."""
+    values = np.array(scores, np.float64)
+    exponents = np.exp(values - values.max())
+    return [float(one) for one in exponents / exponents.sum()]

@@ -1,0 +1,151 @@
+"""The second look of the encoder at a candidate: marked in its sentence, and in its passage without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from prefrag.components.reader.encoder_scores import EncoderScores
+from prefrag.components.reader.question_form import question_head
+from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.reader.span_candidates import SpanCandidate
+from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights_of
+from prefrag.components.text.sentences import sentence_spans
+
+BEFORE, AFTER = "\u00ab ", " \u00bb"
+_LEAST = 1e-4
+
+Passage = tuple[str, str]
+ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
+
+
+class SecondLook:
+    """The passages of a question, to look once more at single candidates.
+
+    :param question: The question.
+    :param passages: Title and text of each passage.
+    :param weight: The weight of a word, from 0 to 1.
+    :param score: Lets the encoder read passages.
+    """
+
+    def __init__(
+        self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None
+    ):
+        self._question, self._passages, self._score = question, passages, score
+        self._weights = word_weights_of(question, weight)
+        self._asked = question_weights(question, weight)
+        self._head = question_weights(question_head(question), weight)
+        self._shifts = [len(passage_text(title, text)) - len(text) for title, text in passages]
+
+    @cached_property
+    def _spans(self) -> list[list[tuple[int, int]]]:
+        return [sentence_spans(text) or [(0, len(text))] for _, text in self._passages]
+
+    @cached_property
+    def _stems(self) -> list[list[set[str]]]:
+        return [
+            [stems_of(text[begin:end]) for begin, end in spans]
+            for (_, text), spans in zip(self._passages, self._spans, strict=True)
+        ]
+
+    @cached_property
+    def _titles(self) -> list[set[str]]:
+        return [stems_of(title) for title, _ in self._passages]
+
+    def odds_of(self, candidate: SpanCandidate) -> float:
+        """Let the encoder judge a candidate that is marked in its sentence.
+
+        :param candidate: The candidate.
+        :returns: The logarithm of the odds that it is the answer.
+        """
+        span, _, _, none = self._read(self.marked(candidate)).kinds
+        return float(np.log(span + _LEAST) - np.log(none + _LEAST))
+
+    def alone(self, candidate: SpanCandidate) -> EncoderScores:
+        """Let the encoder read the passage of a candidate without the others."""
+        return self._read([self._passages[candidate.passage]])
+
+    def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
+        """Measure how much of the question the sentence of a candidate holds, its title and the candidate included.
+
+        :param candidate: The candidate.
+        :returns: The share of the question's words, the share of those of its head, and the share of the question that
+            a sentence of another passage adds at most; all from 0 to 1.
+        """
+        held = self._held(candidate)
+        added = self._covers(self._asked, self._second(candidate)[1] - held)
+        return self._covers(self._asked, held), self._covers(self._head, held), added
+
+    def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
+        """Find the rarest word of the question that is absent: what is asked about may be another thing.
+
+        :param candidate: The candidate.
+        :returns: The weight of the rarest word that no passage has, that its passage has not, that its sentence with
+            the title has not, and of the rarest word of the question's head that these have not; all from 0 to 1.
+        """
+        held = self._held(candidate)
+        whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
+        return (
+            self._rarest(self._weights, set().union(*whole)),
+            self._rarest(self._weights, whole[candidate.passage]),
+            self._rarest(self._weights, held),
+            self._rarest({one: self._weights[one] for one in self._head}, held),
+        )
+
+    def marked(self, candidate: SpanCandidate) -> list[Passage]:
+        """Mark a candidate in its sentence, and add what another passage says of the rest of the question.
+
+        :param candidate: The candidate.
+        :returns: Title and sentence of the candidate, then those of the sentence of another passage that holds most of
+            the words of the question that the first lacks, where there is one.
+        """
+        title, text = self._passages[candidate.passage]
+        shift = self._shifts[candidate.passage]
+        first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
+        begin, end = candidate.begin - shift, candidate.end - shift
+        if begin < 0:
+            shown = (f"{BEFORE}{candidate.text}{AFTER}", text[first:last])
+        else:
+            shown = (title, f"{text[first:begin]}{BEFORE}{text[begin:end]}{AFTER}{text[end : max(last, end)]}")
+        second, _ = self._second(candidate)
+        return [shown] if second is None else [shown, second]
+
+    def _read(self, passages: Sequence[Passage]) -> EncoderScores:
+        assert self._score is not None
+        return self._score(self._question, passages)
+
+    def _sentence_of(self, candidate: SpanCandidate) -> int:
+        """Find the sentence of a candidate; of a title the one below it that holds most of the question's words."""
+        begin = candidate.begin - self._shifts[candidate.passage]
+        if begin < 0:
+            stems = self._stems[candidate.passage]
+            return max(range(len(stems)), key=lambda place: self._covers(self._asked, stems[place]))
+        spans = self._spans[candidate.passage]
+        return max((place for place, span in enumerate(spans) if span[0] <= begin), default=0)
+
+    def _held(self, candidate: SpanCandidate) -> set[str]:
+        sentence = self._stems[candidate.passage][self._sentence_of(candidate)]
+        return sentence | self._titles[candidate.passage]
+
+    def _second(self, candidate: SpanCandidate) -> tuple[Passage | None, set[str]]:
+        held = self._held(candidate)
+        best, found, stems = 0.0, None, set[str]()
+        for place, (title, text) in enumerate(self._passages):
+            if place == candidate.passage:
+                continue
+            for own, (begin, end) in zip(self._stems[place], self._spans[place], strict=True):
+                both = own | self._titles[place]
+                covers = self._covers(self._asked, both - held)
+                if covers > best:
+                    best, found, stems = covers, (title, text[begin:end]), both
+        return found, stems
+
+    @staticmethod
+    def _rarest(weights: dict[str, float], held: set[str]) -> float:
+        return max((weight for one, weight in weights.items() if one not in held), default=0.0)
+
+    @staticmethod
+    def _covers(asked: dict[str, float], stems: set[str]) -> float:
+        return sum(asked[one] for one in stems & asked.keys())

@@ -1,0 +1,82 @@
+"""What the reader learns of people's own documents."""
+
+import json
+import random
+
+import pytest
+
+from prefrag.training.reader.documents import (
+    asked_examples,
+    learnt_examples,
+    marked_examples,
+    read_documents,
+    twins,
+)
+from prefrag.training.reader.examples import Example
+
+pytest.importorskip("sklearn", reason="near passages are found with scikit-learn (the extra `train`)")
+
+TOWNS = ("Oskerry", "Tolmouth", "Harwick", "Selby", "Quill", "Marne")
+
+
+@pytest.fixture
+def documents(tmp_path):
+    records, corpus = [], []
+    for number, town in enumerate(TOWNS):
+        text = f"The mill of {town} was built in 18{number}0 by Ann {town[:3]}on. It was sold to Bea Low."
+        passage = {"document": str(number), "title": town, "text": text}
+        corpus += [passage, {**passage, "text": f"The mill of {town} has a wheel. Nobody knows who paid for it."}]
+        records += [
+            {**passage, "question": f"When was the mill of {town} built?", "answers": [f"18{number}0"]},
+            {**passage, "question": f"When was the mill of {town} burnt?", "answers": []},
+        ]
+    for name, lines in (("mills", records), ("corpus", corpus)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return read_documents(tmp_path / "mills.jsonl", tmp_path / "corpus.jsonl")
+
+
+def test_without_its_document_no_passage_holds_the_answer(documents):
+    asked = [one for seed in range(8) for one in asked_examples(documents, random.Random(seed))]
+
+    kinds = {(one.origin, one.kind) for one in asked}
+    assert kinds >= {("mills", "span"), ("mills-none", "none"), ("mills-gone", "none"), ("mills-twin", "none")}
+    for one in asked:
+        held = any(answer and answer in text for answer in one.answers for _, text in one.passages)
+        assert held == (one.kind == "span")
+
+
+def test_a_half_learns_nothing_of_the_documents_of_the_other(documents):
+    mine = {f"mills-{number}" for number in range(3)}
+
+    learnt = list(learnt_examples(documents, mine.__contains__, len, random.Random(1)))
+
+    assert {one.key for one in learnt} == mine
+    assert {title for one in learnt for title, _ in one.passages} & set(TOWNS[3:]) == set()
+
+
+def test_a_twin_asks_for_what_its_passages_do_not_have():
+    passages = (("Selby", "Selby opened in 1850."), ("Quill", "Quill opened in 1900."))
+    examples = [
+        Example(str(number), f"When was the mill of {town} opened?", passages[number : number + 1], (year,), (0,), "span", "m")
+        for number, (town, year) in enumerate((("Selby", "1850"), ("Quill", "1900")))
+    ]  # fmt: skip
+
+    changed = [one for seed in range(20) for one in twins(examples, random.Random(seed))]
+
+    assert {one.question for one in changed if "not" not in one.question} == {
+        "When was the mill of Quill opened?",
+        "When was the mill of Selby opened?",
+    }
+    assert all("not" in one.question or one.passages[0][0] not in one.question for one in changed)
+    assert {(one.kind, one.gold) for one in changed} == {("none", ())}
+
+
+def test_a_marked_answer_is_one_and_a_marked_neighbour_none():
+    text = "The mill was built in 1850. It was sold in 1900 to Bea Low."
+    example = Example("q", "When was the mill built?", (("Selby", text),), ("1850",), (0,), "span", "m")
+
+    marked = [one for seed in range(20) for one in marked_examples([example], len, random.Random(seed))]
+
+    right = {one.passages[0][1] for one in marked if one.kind == "span"}
+    assert right == {"The mill was built in \u00ab 1850 \u00bb."}
+    assert all("1850 \u00bb" not in one.passages[0][1] for one in marked if one.kind == "none")

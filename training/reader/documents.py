@@ -1,0 +1,227 @@
+"""The examples of people's own documents: near misses, twins, documents that are gone, and candidates to check."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.reader.extractive_reader import choose_documents
+from prefrag.components.reader.question_form import asks_yes_no
+from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.reader.second_look import SecondLook
+from prefrag.components.reader.span_candidates import SpanCandidate, span_candidates
+from prefrag.components.reader.span_features import WordWeight, answer_key
+from prefrag.training.reader.examples import Example, Passage, find_answers, near_texts, read_lines, window
+
+_MOST = 5
+_LONGEST_TEXT = 900
+_LONGEST_ANSWER = 80
+# How many questions of a set are learnt by one half, and how many are asked to fit the trees: with and without answer.
+_LEARNT = (1400, 1500)
+_ASKED = (300, 450)
+_ASKED_TWINS = 90
+# The share of questions whose document is left out of the search.
+_GONE = 0.12
+_ASKED_GONE = 0.25
+_NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
+_AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|will)\b", re.I)
+
+
+@dataclass(frozen=True)
+class DocumentSet:
+    """Questions over documents that are searched."""
+
+    name: str
+    records: list[dict[str, Any]]  # a question, its passage, and no answers where the passage does not answer it
+    corpus: list[tuple[str, Passage]]  # the passages to search, each with its document
+    is_searched: bool  # whether the corpus is more than the passages of the questions
+
+
+def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
+    """Read a set.
+
+    :param questions: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
+    :param corpus: JSON Lines with ``document``, ``title`` and ``text``; None where the passages of the questions are
+        all there is, which are told apart by their titles.
+    :returns: The set.
+    """
+    records = read_lines(questions)
+    if corpus is None:
+        records = [{**one, "document": one["title"] or str(one["document"]).partition("-")[0]} for one in records]
+    passages = read_lines(corpus) if corpus is not None else records
+    held = dict.fromkeys((str(one["document"]), (str(one["title"]), str(one["text"]))) for one in passages)
+    return DocumentSet(questions.stem, records, list(held), corpus is not None)
+
+
+def learnt_examples(
+    documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
+) -> Iterator[Example]:
+    """Make the examples from which one half of the encoder learns.
+
+    :param documents: The set.
+    :param is_learnt: Whether the half learns from the questions of a key.
+    :param weight: The weight of a word, from 0 to 1.
+    :param draw: The source of chance.
+    :returns: The questions among passages, twins of them, and candidates to check.
+    """
+    own = replace(
+        documents,
+        records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
+        corpus=[one for one in documents.corpus if is_learnt(_key(documents, one[0]))],
+    )
+    examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
+    changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
+    for one in examples:
+        # Tokens are what counts: of short texts the passage itself is mostly enough.
+        if documents.is_searched or draw.random() < 0.25:
+            yield one
+        elif one.gold:
+            yield replace(one, passages=(one.passages[one.gold[0]],), gold=(0,))
+        else:
+            yield replace(one, passages=one.passages[: draw.choice((1, 2))])
+    yield from (replace(one, passages=one.passages[:3]) for one in changed)
+    checked = [one for one in examples if draw.random() < 0.6] + [one for one in changed if draw.random() < 0.5]
+    yield from marked_examples(checked, weight, draw)
+
+
+def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
+    """Make the examples from which the trees learn: what a search of the documents finds, and twins of some."""
+    examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
+    changed = list(twins(examples, draw))
+    return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
+
+
+def run_examples(folder: Path) -> list[Example]:
+    """Make examples of a run of ``prefrag evaluate`` over questions of one's own: what a pipeline put before a reader.
+
+    :param folder: The folder of the run, with the contents of its passages. Questions whose ids differ in their last
+        number belong together.
+    :returns: Its questions for spans, of which those count as unanswerable that are said to be.
+    :raises ValueError: When the run has no contents.
+    """
+    examples = []
+    for one in read_lines(folder / "predictions.jsonl"):
+        found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
+        if any("content" not in document for document in found):
+            raise ValueError(f"{folder} has no contents of passages: run it without contents=false.")
+        if not found or asks_yes_no(one["question"]):
+            continue
+        documents = [Document(content=each["content"], meta={"title": each["title"] or ""}) for each in found]
+        chosen = choose_documents(one["question"], documents, _MOST)
+        passages = tuple((each.meta["title"], each.content or "") for each in chosen)
+        answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
+        gold = tuple(
+            place for place, passage in enumerate(passages) if any(find_answers(passage[1], each) for each in answers)
+        )
+        family, kind = f"run-{one['id'].rpartition('-')[0]}", "span" if gold else "none"
+        origin = "run" if answers else "run-none"
+        examples.append(Example(family, one["question"], passages, answers or ("",), gold, kind, origin, family))
+    return examples
+
+
+def _key(documents: DocumentSet, document: str) -> str:
+    """Name what no two halves of a training may share: the questions of a document."""
+    return f"{documents.name}-{document}"
+
+
+def _sample(
+    records: Sequence[dict[str, Any]], longest: int, most: tuple[int, int], draw: random.Random
+) -> list[dict[str, Any]]:
+    with_answer = [one for one in records if one["answers"] and min(map(len, one["answers"])) <= longest]
+    without = [one for one in records if not one["answers"]]
+    return [
+        one for part, number in zip((with_answer, without), most, strict=True)
+        for one in draw.sample(part, min(number, len(part)))
+    ]  # fmt: skip
+
+
+def _document_examples(
+    documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
+) -> Iterator[Example]:
+    """Make examples of questions among the passages that a search by words finds, from ``fewest`` to five."""
+    corpus = documents.corpus
+    near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
+    for record, places in zip(records, near, strict=True):
+        answers = tuple(dict.fromkeys(map(str, record["answers"])))
+        is_gone = draw.random() < gone
+        folded = [answer.lower() for answer in answers]
+        others = [corpus[place][1] for place in places if not is_gone or corpus[place][0] != record["document"]]
+        title, text = str(record["title"]), str(record["text"])
+        others = [one for one in others if one[1] != text and not any(answer in one[1].lower() for answer in folded)]
+        number = draw.randint(fewest, _MOST)
+        passages = [(one[0], one[1][:_LONGEST_TEXT]) for one in others[: number if is_gone else number - 1]]
+        if not is_gone:
+            shown = window(text, answers[0] if answers else "", _LONGEST_TEXT, draw)
+            passages.insert(min(len(passages), int(draw.expovariate(0.8))), (title, shown))
+        if not passages:
+            continue
+        gold = tuple(
+            place for place, one in enumerate(passages) if any(find_answers(one[1], answer) for answer in answers)
+        )
+        name = documents.name if answers and not is_gone else f"{documents.name}-{'gone' if is_gone else 'none'}"
+        key, kind = _key(documents, record["document"]), "span" if gold else "none"
+        yield Example(key, str(record["question"]), tuple(passages), answers or ("",), gold, kind, name, key)
+
+
+def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
+    """Change a name, a number or the sense of answered questions, so that their passages do not answer them."""
+    answered = [one for one in examples if one.kind == "span"]
+    known = [match.group() for one in answered for match in _NAME_OR_NUMBER.finditer(one.question)]
+    for one in answered:
+        texts = " ".join(passage_text(*passage) for passage in one.passages)
+        found = [match for match in _NAME_OR_NUMBER.finditer(one.question) if match.group() in texts]
+        negated = _AUXILIARY.search(one.question)
+        if found and draw.random() < 0.8:
+            match = draw.choice(found)
+            is_number = match.group()[0].isdigit()
+            same = [name for name in draw.sample(known, min(40, len(known))) if name[0].isdigit() == is_number]
+            other = next((name for name in same if name not in texts), None)
+            if other is None:
+                continue
+            changed = one.question[: match.start()] + other + one.question[match.end() :]
+        elif negated is not None:
+            changed = f"{one.question[: negated.end()]} not{one.question[negated.end() :]}"
+        else:
+            continue
+        yield replace(one, question=changed, answers=("",), gold=(), kind="none", origin=f"{one.origin}-twin")
+
+
+def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
+    """Make examples of candidates to check: a right one in its sentence, and wrong ones that lie near."""
+    for one in examples:
+        spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
+        right = {answer_key(answer) for answer in one.answers} - {""}
+        wrong = [span for span in spans if not _overlaps(answer_key(span.text), right)]
+        chosen: list[tuple[SpanCandidate, bool]] = []
+        kind = None
+        if one.kind == "span":
+            place = draw.choice(one.gold)
+            text = passage_text(*one.passages[place])
+            answer = next((each.strip() for each in one.answers if find_answers(text, each)), None)
+            if answer is None:
+                continue
+            begin = draw.choice(find_answers(text, answer))
+            end = begin + len(answer)
+            chosen.append((SpanCandidate(place, text[begin:end], "read", begin, end), True))
+            kind = next((span.kind for span in spans if answer_key(span.text) in right), None)
+            same = [span for span in wrong if span.passage == place and abs(span.begin - begin) < 150]
+            if same:
+                chosen.append((draw.choice(same), False))
+        alike = [span for span in wrong if kind is None or span.kind == kind] or wrong
+        if alike:
+            chosen.append((draw.choice(alike), False))
+        look = SecondLook(one.question, one.passages, weight)
+        for span, is_right in chosen:
+            passages, gold = tuple(look.marked(span)), (0,) if is_right else ()
+            found, origin = "span" if is_right else "none", f"{one.origin}-marked"
+            yield Example(one.key, one.question, passages, (span.text,), gold, found, origin, one.family)
+
+
+def _overlaps(key: str, right: Iterable[str]) -> bool:
+    return any(f" {key} " in f" {one} " or f" {one} " in f" {key} " for one in right)
