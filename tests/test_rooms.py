@@ -34,7 +34,7 @@ BUDGET = {
     "pipelines": 1_383,
     "server": 4_394,
     "training": 5_710,
-    "tests": 50_352,
+    "tests": 50_355,
 }
 
 
