@@ -11,7 +11,7 @@ from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
-from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights_of
+from prefrag.components.reader.span_features import WordWeight, held_weight, question_weights, stems_of, word_weights_of
 from prefrag.components.text.sentences import sentence_spans
 
 BEFORE, AFTER = "\u00ab ", " \u00bb"
@@ -75,8 +75,8 @@ class SecondLook:
             a sentence of another passage adds at most; all from 0 to 1.
         """
         held = self._held(candidate)
-        added = self._covers(self._asked, self._second(candidate)[1] - held)
-        return self._covers(self._asked, held), self._covers(self._head, held), added
+        added = held_weight(self._asked, self._second(candidate)[1] - held)
+        return held_weight(self._asked, held), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
         """Find the rarest word of the question that is absent: what is asked about may be another thing.
@@ -121,7 +121,7 @@ class SecondLook:
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]
-            return max(range(len(stems)), key=lambda place: self._covers(self._asked, stems[place]))
+            return max(range(len(stems)), key=lambda place: held_weight(self._asked, stems[place]))
         spans = self._spans[candidate.passage]
         return max((place for place, span in enumerate(spans) if span[0] <= begin), default=0)
 
@@ -137,7 +137,7 @@ class SecondLook:
                 continue
             for own, (begin, end) in zip(self._stems[place], self._spans[place], strict=True):
                 both = own | self._titles[place]
-                covers = self._covers(self._asked, both - held)
+                covers = held_weight(self._asked, both - held)
                 if covers > best:
                     best, found, stems = covers, (title, text[begin:end]), both
         return found, stems
@@ -145,7 +145,3 @@ class SecondLook:
     @staticmethod
     def _rarest(weights: dict[str, float], held: set[str]) -> float:
         return max((weight for one, weight in weights.items() if one not in held), default=0.0)
-
-    @staticmethod
-    def _covers(asked: dict[str, float], stems: set[str]) -> float:
-        return sum(asked[one] for one in stems & asked.keys())

@@ -88,6 +88,11 @@ def stems_of(text: str) -> set[str]:
     return {stem(word) for word in _WORD.findall(text.lower())}
 
 
+def held_weight(asked: dict[str, float], stems: set[str]) -> float:
+    """Sum the weights of what is held, in the order of the question: a sum of floats depends on its order."""
+    return sum(value for one, value in asked.items() if one in stems)
+
+
 class PassageWords:
     """A passage as words with their places.
 
@@ -107,12 +112,10 @@ class PassageWords:
         self.begins = [word[0] for word in words]
         self.stems = [word[2] for word in words]
         self.weights = [asked.get(one, 0.0) for one in self.stems]
-        self.covers = sum(asked[one] for one in {*self.stems} & asked.keys())
+        self.covers = held_weight(asked, {*self.stems})
         self.sentences = [0, *(match.end() for match in _SENTENCE.finditer(self.text))]
         edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
-        self.sentence_covers = [
-            sum(asked[one] for one in {*self.stems[left:right]} & asked.keys()) for left, right in pairwise(edges)
-        ]
+        self.sentence_covers = [held_weight(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
         self.years = [int(year) for year in YEAR.findall(text)]
         # The last bracket at each place, to know what is within.
         self.in_brackets = _bracketed(self.text)
@@ -345,6 +348,5 @@ def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: W
     """
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
-    every = sum(asked[one] for one in set().union(*held)) if held else 0.0
-    two = max((sum(asked[word] for word in one | other) for one in held for other in held), default=0.0)
-    return every, two
+    two = max((held_weight(asked, one | other) for one in held for other in held), default=0.0)
+    return held_weight(asked, set().union(*held)), two
