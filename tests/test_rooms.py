@@ -28,13 +28,13 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_194,
-    "components": 18_716,
+    "components": 18_714,
     "evaluation": 8_658,
     "indexing": 3_742,
     "pipelines": 1_383,
     "server": 4_394,
     "training": 5_710,
-    "tests": 50_355,
+    "tests": 50_384,
 }
 
 

@@ -9,8 +9,8 @@ from prefrag.training.reader.examples import Example
 from tests.for_each import for_each
 
 
-def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
-    example = Example("q", "Who?", (), (gold,), (), "span", "made up")
+def given(text: str, probability: float, gold: str = "Ann Low", origin: str = "made up") -> Given:
+    example = Example("q", "Who?", (), (gold,), (), "span", origin)
     spans, look = Spans([], [], np.zeros((0, 1))), SecondLook("Who?", (), len)
     return Given(ReadExample(example, None, spans, None, None, np.zeros(0), look, len), text, None, probability)
 
@@ -42,6 +42,16 @@ def test_the_threshold_is_the_lowest_above_which_enough_is_right():
 
     assert given_and_right(answers, threshold)[1] >= 0.75
     assert 0.3 < threshold < 0.5
+
+
+def test_the_threshold_holds_over_hops_over_documents_and_for_what_has_no_answer():
+    certain = [given("Ann Low", 0.9)] * 10
+    hops = [given("Bea", 0.4, origin="hops")] * 5 + [given("Ann Low", 0.9, origin="hops")] * 10
+    unanswered = [given("Bea", 0.6, "", "made up-none")] * 2 + [given("Bea", 0.1, "", "made up-none")] * 18
+
+    assert choose_threshold(certain, 0.9) == 0.01
+    assert choose_threshold([*certain, *hops], 0.9, {"hops"}) == 0.41
+    assert choose_threshold([*certain, *hops, *unanswered], 0.9, {"hops"}) == 0.61
 
 
 def test_where_nothing_is_right_nothing_is_given():

@@ -10,17 +10,17 @@ from prefrag.training.reader.documents import (
     learnt_examples,
     marked_examples,
     read_documents,
+    run_examples,
     twins,
 )
 from prefrag.training.reader.examples import Example
-
-pytest.importorskip("sklearn", reason="near passages are found with scikit-learn (the extra `train`)")
 
 TOWNS = ("Oskerry", "Tolmouth", "Harwick", "Selby", "Quill", "Marne")
 
 
 @pytest.fixture
 def documents(tmp_path):
+    pytest.importorskip("sklearn", reason="near passages are found with scikit-learn (the extra `train`)")
     records, corpus = [], []
     for number, town in enumerate(TOWNS):
         text = f"The mill of {town} was built in 18{number}0 by Ann {town[:3]}on. It was sold to Bea Low."
@@ -80,3 +80,22 @@ def test_a_marked_answer_is_one_and_a_marked_neighbour_none():
     right = {one.passages[0][1] for one in marked if one.kind == "span"}
     assert right == {"The mill was built in \u00ab 1850 \u00bb."}
     assert all("1850 \u00bb" not in one.passages[0][1] for one in marked if one.kind == "none")
+
+
+def test_a_run_over_own_questions_gives_what_its_reader_saw_and_refuses_one_without_contents(tmp_path):
+    mill, yard = ({"title": name, "content": f"The {name} was built in 1850."} for name in ("mill", "yard"))
+    asked = {"answers": ["1850"], "result": {"documents": [mill, {**yard, "given": True}]}}
+    runs = [
+        {**asked, "id": "mills-1", "question": "When was the mill built?"},
+        {**asked, "id": "mills-2", "question": "Who paid for the mill?", "answerable": False},
+        {**asked, "id": "mills-3", "question": "Was the mill sold?"},
+    ]
+    (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in runs))
+
+    first, second = run_examples(tmp_path)
+
+    assert (first.origin, first.kind, first.passages) == ("run", "span", (("mill", "The mill was built in 1850."),))
+    assert (second.origin, second.kind, second.family) == ("run-none", "none", first.family)
+    (tmp_path / "predictions.jsonl").write_text(json.dumps({**asked, "result": {"documents": [{"title": "mill"}]}}))
+    with pytest.raises(ValueError, match="contents=false"):
+        run_examples(tmp_path)
