@@ -69,7 +69,8 @@ def test_an_error_is_no_list(server: FakeModelServer):
     assert found(server) == []
 
 
-def test_several_are_looked_for_at_once_and_not_for_long():
+def test_several_are_looked_for_at_once_and_not_for_long(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("prefrag.cli.local_servers._SECONDS", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

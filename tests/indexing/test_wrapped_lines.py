@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_no_word_is_lost(text: str):
     assert [each for each in unwrap_lines(text) if each.isalnum()] == [each for each in text if each.isalnum()]
 
 
+@pytest.mark.slow
 @for_each("part", "a", "a-\n", "a b\n", " ", "> ", "|", ". ", "A\tb\n")
 def test_a_hostile_text_is_read_soon(part: str):
     before = time.process_time()

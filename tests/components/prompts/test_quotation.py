@@ -98,6 +98,7 @@ class TestText:
         assert len(quote_title(text).splitlines()) == 1
         assert quote_text(text) == shown
 
+    @pytest.mark.slow
     @for_each("text", "<" * 300_000, "[" * 300_000, " " * 300_000, "\x1b]" * 150_000, "[1" * 150_000)
     def test_of_any_length_takes_little_time(self, text: str):
         started = process_time()

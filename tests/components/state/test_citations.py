@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from time import process_time
 
+import pytest
 from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,6 +148,7 @@ def test_thoughts_show_marks_without_their_codes():
     assert without_codes("Passage 1kx and [w1cc] agree, 5kw do not.", KNOWN) == "Passage 1 and [W1] agree, 5kw do not."
 
 
+@pytest.mark.slow
 @for_each("text", "a" + " " * 300_000 + "b", "[1]" * 100_000, "[1kx" * 75_000, "(" * 300_000)
 def test_a_long_text_is_read_in_little_time(text: str):
     started = process_time()

@@ -77,6 +77,7 @@ def test_there_are_chains_follow_ups_and_several_ways_to_type():
     assert 0.5 < sum(not question["question"].endswith("?") for question in QUESTIONS) / len(QUESTIONS) < 0.8
 
 
+@pytest.mark.slow
 def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
     pytest.importorskip("pptx", reason="the files of offices come with the extra `files`")
     written = write_organisations(tmp_path / "office")
