@@ -62,7 +62,7 @@ class AnsweringChatGenerator:
         if (after := os.environ.get(HANG_AFTER)) and len(CALLS.get("questions", [])) >= int(after):
             print("hanging", flush=True)
             await asyncio.Event().wait()
-        await asyncio.sleep(0)
+        await asyncio.sleep(CALLS.get("pause", 0))
         CALLS["running"].pop()
         return self.run(messages, generation_kwargs)
 
