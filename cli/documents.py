@@ -69,9 +69,7 @@ def index_documents(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes, or actors with --ray, that convert and embed.")
     ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS|local", help="Do so on this Ray cluster (extra `ray`).")
-    ] = None,
+    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Do so on this Ray cluster (extra `ray`).")] = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),

@@ -63,7 +63,7 @@ def evaluate(
         typer.Option(min=1, help="Processes, or actors with --ray, that run --concurrency questions each."),
     ] = None,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS|local", help="Run them on this Ray cluster (extra `ray`).")
+        str | None, typer.Option(metavar="ADDRESS", help="Run them on this Ray cluster (extra `ray`).")
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")

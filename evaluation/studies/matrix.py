@@ -279,7 +279,7 @@ def main(
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS|local", help="Make them on this Ray cluster (extra `ray`).")
+        str | None, typer.Option(metavar="ADDRESS", help="Make them on this Ray cluster (extra `ray`).")
     ] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
 ) -> None:

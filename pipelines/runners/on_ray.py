@@ -24,12 +24,16 @@ class OnRay(Runner):
     def __init__(self, address: str, workers: int | None = None, concurrency: int = 1) -> None:
         """Connect to the cluster.
 
-        :param address: Its address, or `local` for one on this machine, which listens on the loopback alone.
+        :param address: Its address.
         :param workers: The number of actors; by default one a processor of the cluster.
         :param concurrency: The items at a time in each.
+        :raises ValueError: When it is `local`.
         :raises ImportError: When Ray is not installed.
         :raises ConnectionError: When no cluster answers there.
         """
+        if address == LOCAL:
+            # Ray's own local cluster listens on every address of the machine, and runs what anybody sends it.
+            raise ValueError("Give the address of a running cluster; --workers N alone uses this machine.")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
@@ -37,9 +41,8 @@ class OnRay(Runner):
         except ImportError as error:
             raise ImportError("Running on Ray needs the extra `ray`: pip install 'prefrag[ray]'.") from error
         if not self._ray.is_initialized():
-            alone = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address == LOCAL else {}
             try:
-                self._ray.init(address=address, log_to_driver=False, logging_level="error", **alone)
+                self._ray.init(address=address, log_to_driver=False, logging_level="error")
             except (OSError, ValueError, RuntimeError) as error:
                 raise ConnectionError(f"No Ray cluster answers at {address} ({error}): start it there.") from error
         self.workers = workers or int(self._ray.cluster_resources().get("CPU", 1))

@@ -98,7 +98,7 @@ def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | Non
 
     :param concurrency: The items at a time in each worker.
     :param workers: The number of processes, or of actors on Ray; None is this process, or one actor a processor.
-    :param ray: The address of a Ray cluster, or `local` for one on this machine alone.
+    :param ray: The address of a Ray cluster.
     :returns: The runner.
     :raises ImportError: When Ray is not installed.
     """

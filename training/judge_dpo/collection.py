@@ -94,7 +94,7 @@ def collect(
     :param gold: The stronger model, or what makes it in each worker.
     :param concurrency: The questions at a time in each worker.
     :param workers: The processes, or the actors on Ray; None is this process.
-    :param ray: The address of a Ray cluster, or `local`.
+    :param ray: The address of a Ray cluster.
     :param on_progress: Called with a line after each question.
     :returns: The report.
     :raises ValueError: When a setting is invalid, or the folder holds another collection.

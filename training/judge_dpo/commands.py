@@ -48,7 +48,7 @@ def data(
         int | None, typer.Option(min=1, help="Processes, or actors with --ray, that run --concurrency questions each.")
     ] = None,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS|local", help="Run them on this Ray cluster (extra `ray`).")
+        str | None, typer.Option(metavar="ADDRESS", help="Run them on this Ray cluster (extra `ray`).")
     ] = None,
     experiment: Experiment = None,
     changes: Changes = None,
