@@ -63,7 +63,10 @@ class Runner(ABC):
                     running |= {submit(item): item for item in islice(waiting, 0 if failed else room)}
                     if not running:
                         break
-                    wait([one for one in running if not one.done()], _SIGNAL_SECONDS, FIRST_COMPLETED)
+                    are_done = [one.done() for one in running]
+                    if not (are_done[0] if ordered else any(are_done)):
+                        undone = [one for one in running if not one.done()]
+                        wait(undone, _SIGNAL_SECONDS, FIRST_COMPLETED)
                     for future in list(running):
                         if not future.done():
                             if ordered:
