@@ -67,9 +67,8 @@ def index_documents(
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes, or actors with --ray, that convert and embed.")
+        int | None, typer.Option(min=1, help="Processes that convert and embed; by default this one alone.")
     ] = None,
-    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Do so on this Ray cluster (extra `ray`).")] = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
@@ -90,7 +89,7 @@ def index_documents(
         typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
         return
     answer = choose_web_answer(web, name, store.value)
-    runner = make_runner(workers=workers, ray=ray)
+    runner = make_runner(workers=workers)
     with indexing_bar(console(stderr=True)) as on_progress:
         report = indexing.index(
             paths,

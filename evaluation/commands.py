@@ -60,10 +60,7 @@ def evaluate(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes, or actors with --ray, that run --concurrency questions each."),
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run them on this Ray cluster (extra `ray`).")
+        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
@@ -93,7 +90,6 @@ def evaluate(
         "limit": limit,
         "concurrency": concurrency,
         "workers": workers,
-        "ray": ray,
         "format": format,
     }
     given = {name: value for name, value in options.items() if value is not None}

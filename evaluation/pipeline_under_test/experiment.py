@@ -121,7 +121,6 @@ class Evaluation(Experiment):
     limit: int | None = None
     concurrency: int = 4
     workers: int | None = None
-    ray: str | None = None
     retries: int = 1
     deadline: float = 600.0
     contents: bool = True
@@ -136,7 +135,9 @@ class Evaluation(Experiment):
             or self.deadline <= 0
             or (self.limit is not None and self.limit < 1)
         ):
-            raise ValueError("concurrency, limit and workers must be at least 1, retries at least 0, deadline over 0.")
+            raise ValueError(
+                "workers, concurrency and limit must be at least 1, retries at least 0 and deadline over 0."
+            )
 
 
 def _is_url(llm: str | None) -> bool:

@@ -93,7 +93,6 @@ def run(
         "deadline": plan.deadline,
         "concurrency": plan.concurrency,
         "workers": plan.workers,
-        "ray": plan.ray,
         "retries": plan.retries,
         "haystack_version": version("haystack-ai"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -116,7 +115,7 @@ def run(
         with open_score_bar(len(chosen), done, progress) as bar:
             if pending:
                 build = partial(open_predictor, setup, plan.retries, plan.deadline, plan.contents, config["simulated"])
-                for prediction in _predict_all(make_runner(plan.concurrency, plan.workers, plan.ray), build, pending):
+                for prediction in _predict_all(make_runner(plan.concurrency, plan.workers), build, pending):
                     if folder is not None:
                         folder.add(prediction)
                     done.append(prediction)
@@ -129,7 +128,7 @@ def run(
         return Run(done, metrics, kept, None if folder is None else folder.path)
 
 
-def _predict_all(runner: Runner, build: Build[Question, Any], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
+def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
     """Run questions; after an absent server those that run still end, because cancelled tasks would log complaints."""
     unreached: list[ConnectionError] = []
     has_reached = False

@@ -1,1 +1,1 @@
-"""Run the same work on many items: in this process, in several, or on Ray."""
+"""Run the same work on many items: in this process or in several."""

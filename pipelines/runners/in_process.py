@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
-from prefrag.pipelines.runners.runner import Build, Item, Result, Runner, start
+from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
 
 class InProcess(Runner):
@@ -21,7 +22,7 @@ class InProcess(Runner):
         self.room = concurrency
 
     @contextmanager
-    def open(self, build: Build[Item, Result]) -> Iterator[Callable[[Item], Future[Result]]]:
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
         """Build here."""
         with build() as run:
             yield partial(start, run)

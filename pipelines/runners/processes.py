@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from prefrag.components.errors import PrefragError
-from prefrag.pipelines.runners.runner import Build, Item, Result, Runner, WorkerLost, start
+from prefrag.pipelines.runners.runner import Build, Item, Runner, WorkerLost, start
 
 TRIES = 3
 _SECONDS_TO_END = 2.0
@@ -39,7 +39,7 @@ class Processes(Runner):
         self.room = workers * concurrency
 
     @contextmanager
-    def open(self, build: Build[Item, Result]) -> Iterator[Callable[[Item], Future[Result]]]:
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
         """Start the processes."""
         workers: list[_Worker] = []
         try:
@@ -63,7 +63,7 @@ class _Running:
 class _Worker:
     """One process after another that does the work of one worker."""
 
-    def __init__(self, build: Build[Any, Any]) -> None:
+    def __init__(self, build: Build[Any]) -> None:
         self.running: dict[int, _Running] = {}
         self._build = build
         self._numbers = count()
@@ -139,7 +139,7 @@ def _settle(one: _Running, result: Any, error: Exception | None) -> None:
             one.ended.set_exception(error)
 
 
-def _serve(build: Build[Any, Any], pipe: Connection) -> None:
+def _serve(build: Build[Any], pipe: Connection) -> None:
     """Run the items that come by the pipe until it ends."""
     # Ctrl-C reaches every process of the terminal; the one that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

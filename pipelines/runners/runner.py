@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from prefrag.pipelines.asking import event_loop
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 # Makes what runs one item, a function or a coroutine function; in another process it has to be pickled.
-Build = Callable[[], AbstractContextManager[Callable[[Item], Result | Awaitable[Result]]]]
+Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
 # Now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
@@ -34,16 +33,14 @@ class Runner(ABC):
     room = 1  # the items that run at the same time
 
     @abstractmethod
-    def open(self, build: Build[Item, Result]) -> AbstractContextManager[Callable[[Item], Future[Result]]]:
+    def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
         """Start the workers, each of which builds once, and end them.
 
         :param build: Makes what runs one item.
         :returns: A context with the function that starts an item.
         """
 
-    def map(
-        self, build: Build[Item, Result], items: Iterable[Item], ordered: bool = False
-    ) -> Iterator[tuple[Item, Result]]:
+    def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
 
         After an error nothing new begins, what runs still ends and is given, and the error is raised last.
@@ -54,7 +51,7 @@ class Runner(ABC):
         :returns: Each item with its result. Close it, so that the workers end with it.
         """
         waiting = iter(items)
-        running: dict[Future[Result], Item] = {}
+        running: dict[Future[Any], Item] = {}
         failed: list[BaseException] = []
         with self.open(build) as submit:
             try:
@@ -96,19 +93,14 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     return ended
 
 
-def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
+def make_runner(concurrency: int = 1, workers: int | None = None) -> Runner:
     """Choose where items run.
 
     :param concurrency: The items at a time in each worker.
-    :param workers: The number of processes, or of actors on Ray; None is this process, or one actor a processor.
-    :param ray: The address of a Ray cluster.
+    :param workers: The number of processes; None is this one alone.
     :returns: The runner.
-    :raises ImportError: When Ray is not installed.
     """
     from prefrag.pipelines.runners.in_process import InProcess
-    from prefrag.pipelines.runners.on_ray import OnRay
     from prefrag.pipelines.runners.processes import Processes
 
-    if ray is not None:
-        return OnRay(ray, workers, concurrency)
     return InProcess(concurrency) if workers is None else Processes(workers, concurrency)

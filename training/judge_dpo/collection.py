@@ -82,7 +82,6 @@ def collect(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None = None,
     concurrency: int = 4,
     workers: int | None = None,
-    ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Collect pairs; the same call goes on where an earlier one stopped.
@@ -93,8 +92,7 @@ def collect(
     :param small: The model that is sampled; by default the judge's own.
     :param gold: The stronger model, or what makes it in each worker.
     :param concurrency: The questions at a time in each worker.
-    :param workers: The processes, or the actors on Ray; None is this process.
-    :param ray: The address of a Ray cluster.
+    :param workers: The processes; None is this one alone.
     :param on_progress: Called with a line after each question.
     :returns: The report.
     :raises ValueError: When a setting is invalid, or the folder holds another collection.
@@ -122,7 +120,7 @@ def collect(
             done = _read_done(output / STEPS, dataset.name)
             pending = [one for one in questions if one.id not in done]
             if pending:
-                _run_all(make_runner(concurrency, workers, ray), sampling, pending, output / STEPS, on_progress)
+                _run_all(make_runner(concurrency, workers), sampling, pending, output / STEPS, on_progress)
             done = _read_done(output / STEPS, dataset.name)
             wanted = {one.id for one in questions}
             failed += len(wanted - done.keys())

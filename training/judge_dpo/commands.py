@@ -45,10 +45,8 @@ def data(
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes, or actors with --ray, that run --concurrency questions each.")
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run them on this Ray cluster (extra `ray`).")
+        int | None,
+        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
     ] = None,
     experiment: Experiment = None,
     changes: Changes = None,
@@ -72,7 +70,6 @@ def data(
         gold=partial(make_gold_model, gold_llm, gold_model) if plan.labels == "model" else None,
         concurrency=concurrency,
         workers=workers,
-        ray=ray,
         on_progress=say,
     )
     typer.echo(print_report(report))

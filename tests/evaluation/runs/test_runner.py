@@ -75,7 +75,7 @@ class TestRun:
         assert run(boxes).metrics["n"] == 12
 
     def test_asks_as_many_at_once_as_it_may_and_no_more(self, boxes: Path):
-        CALLS["pause"] = 0.02
+        CALLS["together"] = 3
 
         run(boxes, concurrency=3)
 
@@ -115,8 +115,8 @@ class TestRun:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"concurrency": 0}, "concurrency, limit and workers must be at least 1"),
-            ({"limit": 0}, "concurrency, limit and workers must be at least 1"),
+            ({"concurrency": 0}, "concurrency and limit must be at least 1"),
+            ({"limit": 0}, "concurrency and limit must be at least 1"),
             ({"retries": -1}, "retries at least 0"),
             ({"deadline": 0}, "deadline over 0"),
             ({"chosen": []}, "no question to run"),

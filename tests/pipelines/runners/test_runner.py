@@ -1,6 +1,5 @@
 """The protocol of the runners, and the one in this process."""
 
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from threading import Timer
 import pytest
 
 from prefrag.pipelines.runners.in_process import InProcess
-from prefrag.pipelines.runners.runner import Runner, make_runner
+from prefrag.pipelines.runners.runner import Runner
 from tests.for_each import for_each
 from tests.pipelines.runners.work import open_nothing, open_work
 
@@ -67,10 +66,3 @@ def test_whoever_stops_closes_the_workers():
         runner.started["a"].set_result("")
         next(results)
         assert runner.is_open
-
-
-def test_ray_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-
-    with pytest.raises(ImportError, match=r"needs the extra `ray`"):
-        make_runner(ray="10.0.0.1:6379")
