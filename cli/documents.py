@@ -21,6 +21,7 @@ from prefrag.components.text.one_line import one_line
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
     from prefrag.indexing import IndexReport, PrunePlan, Skipped
+    from prefrag.pipelines.runners.runner import Runner
 
 # Of files of one reason.
 _MOST_NAMED = 5
@@ -65,6 +66,9 @@ def index_documents(
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that convert and embed; by default this one alone.")
+    ] = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
@@ -74,6 +78,7 @@ def index_documents(
     from prefrag import indexing
     from prefrag.indexing.index_list import keep_web_answer
     from prefrag.indexing.report import indexing_bar
+    from prefrag.pipelines.runners.runner import make_runner
 
     report_unknown_settings()
     name = _index_name(index)
@@ -84,6 +89,7 @@ def index_documents(
         typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
         return
     answer = choose_web_answer(web, name, store.value)
+    runner = make_runner(workers=workers)
     with indexing_bar(console(stderr=True)) as on_progress:
         report = indexing.index(
             paths,
@@ -94,6 +100,7 @@ def index_documents(
             prune=prune,
             on_progress=on_progress,
             on_plan=_print_plan,
+            runner=runner,
         )
     if answer is not None:
         # Where every file was skipped there is no index.
@@ -101,7 +108,7 @@ def index_documents(
             keep_web_answer(answer, name, store.value)
     _print_report(report, name)
     if dense:
-        _embed(name, store.value, model)
+        _embed(name, store.value, model, runner)
     raise typer.Exit(_exit_code(report))
 
 
@@ -257,7 +264,7 @@ def _exit_code(report: IndexReport) -> int:
     return SKIPPED if report.skipped else ANSWERED
 
 
-def _embed(index: str, store: str, model: str | None) -> None:
+def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
     from rich.progress import Progress
 
     from prefrag.indexing import embedding
@@ -268,7 +275,8 @@ def _embed(index: str, store: str, model: str | None) -> None:
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        report = embedding.embed_index(index, store=store, model=model or embedding.DEFAULT_MODEL, on_progress=show)
+        model = model or embedding.DEFAULT_MODEL
+        report = embedding.embed_index(index, store=store, model=model, on_progress=show, runner=runner)
     typer.echo(
         f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."

@@ -58,6 +58,10 @@ def evaluate(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions that run at the same time; by default 4.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
     ] = False,
@@ -85,6 +89,7 @@ def evaluate(
         "top_k": top_k,
         "limit": limit,
         "concurrency": concurrency,
+        "workers": workers,
         "format": format,
     }
     given = {name: value for name, value in options.items() if value is not None}

@@ -26,6 +26,7 @@ from prefrag.indexing.report import (
     Tally,
 )
 from prefrag.indexing.stores import open_passages
+from prefrag.pipelines.runners.runner import Runner
 
 __all__ = [
     "CORPUS_SUFFIX",
@@ -57,6 +58,7 @@ def index(
     prune: bool = False,
     on_progress: OnProgress | None = None,
     on_plan: OnPlan | None = None,
+    runner: Runner | None = None,
 ) -> IndexReport:
     """Index corpora, files and folders.
 
@@ -80,6 +82,7 @@ def index(
         beside the given files.
     :param on_progress: Called after every write and every file.
     :param on_plan: Called before pruning deletes, with what it will delete from an index.
+    :param runner: What converts files; by default this process.
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.
@@ -98,7 +101,7 @@ def index(
 
     tally = Tally(report, sum(file.size for file in files), on_progress)
     try:
-        index_files([file for file in files if not file.is_corpus], local, tally)
+        index_files([file for file in files if not file.is_corpus], local, tally, runner)
         for file in files:
             if file.is_corpus:
                 index_corpus(file, local, web, tally)

@@ -7,8 +7,9 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.indexing.stores import elasticsearch_store, index_lock, open_passages
+from prefrag.pipelines.runners.in_process import InProcess
+from prefrag.pipelines.runners.runner import Runner
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 # Each batch is one write, so at most this many passages are embedded again after a crash.
@@ -67,6 +70,7 @@ def embed_index(
     model: str = DEFAULT_MODEL,
     embedder: DocumentEmbedder | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    runner: Runner | None = None,
 ) -> EmbeddingReport:
     """Bring the vectors of an index in step with its passages.
 
@@ -82,7 +86,7 @@ def embed_index(
         store = _open(store, index)
     # Look up what is embedded already inside the lock: another process may have done it while this one waited.
     with _lock(store, model):
-        report = _bring_in_step(store, model, embedder, on_progress)
+        report = _bring_in_step(store, model, embedder, on_progress, runner or InProcess())
     report.seconds = time.perf_counter() - started
     return report
 
@@ -101,6 +105,7 @@ def _bring_in_step(
     model: str,
     embedder: DocumentEmbedder | None,
     on_progress: Callable[[int, int], None] | None,
+    runner: Runner,
 ) -> EmbeddingReport:
     target: _TantivyVectors | _ElasticsearchVectors = (
         _TantivyVectors(store, model)
@@ -111,20 +116,37 @@ def _bring_in_step(
     total = store.count_documents()
     # Only the fingerprints are held in memory: a long corpus is read one batch at a time.
     waiting = target.find_unembedded(report)
-    while batch := list(islice(waiting, _BATCH)):
+    batches = iter(lambda: list(islice(waiting, _BATCH)), [])
+    # Written in order, so that the same passages make the same table on any number of workers.
+    results = runner.map(partial(open_embedder, model, embedder), batches, ordered=True)
+    with closing(results):
+        for batch, vectors in results:
+            target.write(batch, vectors)
+            report.embedded += len(batch)
+            if on_progress is not None:
+                on_progress(report.embedded + report.unchanged, total)
+    target.finish(report)
+    return report
+
+
+@contextmanager
+def open_embedder(
+    model: str, embedder: DocumentEmbedder | None
+) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
+    """Turn passages into vectors; the model is loaded with the first ones."""
+
+    def embed(passages: list[Document]) -> list[list[float]]:
+        nonlocal embedder
         if embedder is None:
             embedder = document_embedder(model)
         if hasattr(embedder, "warm_up"):
             embedder.warm_up()
-        vectors = [passage.embedding for passage in embedder.run(documents=batch)["documents"]]
-        if len(vectors) != len(batch) or any(vector is None for vector in vectors):
+        vectors = [passage.embedding for passage in embedder.run(documents=passages)["documents"]]
+        if len(vectors) != len(passages) or any(vector is None for vector in vectors):
             raise ValueError(f"{type(embedder).__name__} did not give every document an embedding.")
-        target.write(batch, vectors)
-        report.embedded += len(batch)
-        if on_progress is not None:
-            on_progress(report.embedded + report.unchanged, total)
-    target.finish(report)
-    return report
+        return vectors
+
+    yield embed
 
 
 def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:

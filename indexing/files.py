@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from haystack import Document
 
@@ -14,6 +18,8 @@ from prefrag.indexing.discovery import FoundFile
 from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, fingerprint
 from prefrag.indexing.report import CannotRead, Skipped, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
+from prefrag.pipelines.runners.in_process import InProcess
+from prefrag.pipelines.runners.runner import Runner
 
 # A lookup loads whole passages into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50
@@ -21,35 +27,95 @@ _FILES_A_LOOKUP = 50
 _MOST_SECONDS_UNSAVED = 5.0
 
 
-def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
-    """Convert the new and changed files, and replace their earlier passages."""
+class Converted(NamedTuple):
+    """What a file became."""
+
+    passages: list[Document]
+    loss: str = ""  # what of it could not be read
+    refused: str | None = None
+
+
+@dataclass
+class _Version:
+    """A file that was looked up, and read where it is new or has changed."""
+
+    file: FoundFile
+    earlier: dict[str, tuple[str, int]]
+    current: dict[str, int] = field(default_factory=dict)
+    refused: str | None = None
+
+
+@contextmanager
+def open_converter() -> Iterator[Callable[[tuple[Path, bytes, float] | None], Converted | None]]:
+    """Convert files in the converter that this process owns; what has not changed comes as None and stays so."""
     converter = converter_process(os.getpid())
+
+    def convert(read: tuple[Path, bytes, float] | None) -> Converted | None:
+        if read is None:
+            return None
+        try:
+            return Converted(converter.passages(*read), converter.loss)
+        except CannotRead as error:
+            return Converted([], refused=str(error))
+
+    yield convert
+
+
+def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
+    """Convert the new and changed files, and replace their earlier passages.
+
+    :param files: The files.
+    :param store: Where their passages go; only this process writes.
+    :param tally: The report.
+    :param runner: What converts them; by default this process.
+    """
     batch = _FileBatch(store, tally)
+    versions = deque[_Version]()
+    # In the order of the files, so that the same files make the same index on any number of workers.
+    results = (runner or InProcess()).map(open_converter, _read_changed(files, store, versions), ordered=True)
+    with closing(results):
+        for _, converted in results:
+            _keep(versions.popleft(), converted, batch, tally)
+    batch.flush()
+
+
+def _read_changed(
+    files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]
+) -> Iterator[tuple[Path, bytes, float] | None]:
+    """Look up and read the files one after another; None stands for one that is not converted."""
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
         stored: dict[str, dict[str, tuple[str, int]]] = {}
         for passage in store.where("file_path", [str(file.path) for file in group]):
-            version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
-            stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
+            kept = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
+            stored.setdefault(passage.meta["file_path"], {})[passage.id] = kept
         for file in group:
-            earlier = stored.get(str(file.path), {})
+            versions.append(version := _Version(file, stored.get(str(file.path), {})))
             try:
                 data, modified = _read(file.source or file.path)
-                file_hash = fingerprint(data)
-                current = {key: count for key, (version, count) in earlier.items() if version == file_hash}
-                # A crash can leave only some passages of a file where a store has no transactions.
-                passages: list[Document] | None = None
-                if not current or len(current) != max(current.values()):
-                    passages = converter.passages(file.path, data, modified)
-                    if converter.loss:
-                        tally.report.read_in_part.append(Skipped(str(file.path), converter.loss))
             except CannotRead as error:
-                tally.skip(file.path, f"{error}{'; its earlier passages stay' if earlier else ''}")
-                batch.pass_over(file)
-            else:
-                kept = current if passages is None else {passage.id for passage in passages}
-                batch.add(file, passages, outdated=[key for key in earlier if key not in kept], unchanged=len(current))
-    batch.flush()
+                version.refused = str(error)
+                yield None
+                continue
+            file_hash = fingerprint(data)
+            version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
+            # A crash can leave only some passages of a file where a store has no transactions.
+            is_whole = version.current and len(version.current) == max(version.current.values())
+            yield None if is_whole else (file.path, data, modified)
+
+
+def _keep(version: _Version, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
+    file, earlier, current = version.file, version.earlier, version.current
+    refused = converted.refused if converted else version.refused
+    if refused is not None:
+        tally.skip(file.path, f"{refused}{'; its earlier passages stay' if earlier else ''}")
+        batch.pass_over(file)
+        return
+    if converted and converted.loss:
+        tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
+    passages = converted.passages if converted else None
+    kept = current if passages is None else {passage.id for passage in passages}
+    batch.add(file, passages, outdated=[key for key in earlier if key not in kept], unchanged=len(current))
 
 
 def _read(path: Path) -> tuple[bytes, float]:

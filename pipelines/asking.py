@@ -284,7 +284,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run work on the one event loop of all calls, also where another loop is running already."""
-    loop, ended, tasks = _event_loop(), Future[T](), list[asyncio.Task[None]]()
+    loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
         try:
@@ -305,7 +305,7 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 @cache
-def _event_loop() -> asyncio.AbstractEventLoop:
+def event_loop() -> asyncio.AbstractEventLoop:
     """Start one event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one."""
     context = start_blocking_portal()
     loop = context.__enter__().call(asyncio.get_running_loop)

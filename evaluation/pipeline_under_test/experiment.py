@@ -120,6 +120,7 @@ class Evaluation(Experiment):
     format: str = "auto"
     limit: int | None = None
     concurrency: int = 4
+    workers: int | None = None
     retries: int = 1
     deadline: float = 600.0
     contents: bool = True
@@ -129,11 +130,14 @@ class Evaluation(Experiment):
         super().__post_init__()
         if (
             self.concurrency < 1
+            or (self.workers is not None and self.workers < 1)
             or self.retries < 0
             or self.deadline <= 0
             or (self.limit is not None and self.limit < 1)
         ):
-            raise ValueError("concurrency and limit must be at least 1, retries at least 0 and deadline over 0.")
+            raise ValueError(
+                "workers, concurrency and limit must be at least 1, retries at least 0 and deadline over 0."
+            )
 
 
 def _is_url(llm: str | None) -> bool:

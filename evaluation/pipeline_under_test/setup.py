@@ -63,6 +63,11 @@ class Setup:
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
         self.block = replaced.build_block() if self._as_it_is is None else block
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self._as_it_is is not None:
+            raise ValueError("Workers build the pipeline themselves: give its name or its YAML file.")
+        return vars(self)
+
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""

@@ -169,7 +169,8 @@ class Run:
     @property
     def concurrency(self) -> int | None:
         """Questions that run at the same time; None where config.json lacks it."""
-        return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
+        workers = self.config.get("workers") or 1
+        return None if self.config.get("concurrency") is None else int(self.config["concurrency"]) * int(workers)
 
     @cached_property
     def settings(self) -> dict[str, Value]:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prefrag.components.recording import NotRecorded
+from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.pipelines.asking import RunFailed, ask_async
 
-# After the concurrent questions and this many more, a server that none of them reached counts as absent.
-_FURTHER_UNREACHED = 5
+
+@contextmanager
+def open_predictor(
+    setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
+) -> Iterator[Callable[[Question], Awaitable[tuple[dict[str, Any], bool]]]]:
+    """Build the pipeline under test, in the process that runs it.
+
+    :param setup: The pipeline.
+    :param retries: How often a question that fails is run again.
+    :param deadline: The seconds of one run.
+    :param contents: Whether the texts of the documents are kept.
+    :param simulated: Whether the simulated reader answers.
+    :returns: A context with what runs a question.
+    """
+    with setup.environment():
+        yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
 
 
 class Predictor:
@@ -24,47 +39,14 @@ class Predictor:
         self.deadline = deadline
         self.contents = contents
         self.simulated = simulated
-        self._unreached = 0
         self._reached = False
 
-    async def predict_all(
-        self, questions: Iterable[Question], concurrency: int, keep: Callable[[dict[str, Any]], None]
-    ) -> None:
-        """Run every question; the next one starts whenever one is done.
+    async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
+        """Run one question.
 
-        After an error the running questions still end, because cancelled tasks would log complaints.
+        :param question: The question.
+        :returns: Its prediction, and whether a server has been reached so far.
         """
-        waiting = iter(questions)
-        stopped: list[Exception] = []
-
-        async def work() -> None:
-            for question in waiting:
-                if stopped:
-                    break
-                try:
-                    prediction = await self._predict(question)
-                    keep(prediction)
-                    self._check_reached(prediction, enough=concurrency + _FURTHER_UNREACHED)
-                except Exception as error:
-                    stopped.append(error)
-
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(concurrency):
-                workers.create_task(work())
-        if stopped:
-            # The first error is enough to report.
-            raise stopped[0]
-
-    def _check_reached(self, prediction: Mapping[str, Any], enough: int) -> None:
-        """Raise ConnectionError when enough questions have failed without a server, and none has reached one."""
-        self._unreached += not self._reached
-        if not self._reached and self._unreached >= enough:
-            raise ConnectionError(
-                f"The first {self._unreached} questions all failed because a server could not be reached. The last "
-                f"one: {prediction['error']} They are kept as failed: --retry-failed runs them again."
-            )
-
-    async def _predict(self, question: Question) -> dict[str, Any]:
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()
@@ -79,7 +61,7 @@ class Predictor:
         if not self.contents:
             documents = [{**document, "content": ""} for document in result.get("documents") or ()]
             result = {**result, "documents": documents}
-        return {
+        prediction = {
             **question.to_prediction(),
             "seconds": round(seconds, 4),
             "simulated": self.simulated,
@@ -87,6 +69,7 @@ class Predictor:
             "scores": scores,
             "result": result,
         }
+        return prediction, self._reached
 
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
         """Return the result of one run, and its error if it failed."""

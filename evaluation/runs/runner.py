@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,12 @@ from prefrag.evaluation.metrics.prices import Prices, read_prices
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.runs.predictor import Predictor
+from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
-from prefrag.pipelines.asking import run_to_end
+from prefrag.pipelines.runners.runner import Build, Runner, make_runner
+
+# After the concurrent questions and this many more, a server that none of them reached counts as absent.
+_FURTHER_UNREACHED = 5
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def run(
     ```
 
     With an ``output`` folder, every prediction is written at once, and the same call continues a run that was stopped.
-    Only the order of the predictions depends on the concurrency.
+    Only the order of the predictions depends on the concurrency and on the workers.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param questions: A file of questions, or questions.
@@ -87,6 +92,7 @@ def run(
         "limit": plan.limit,
         "deadline": plan.deadline,
         "concurrency": plan.concurrency,
+        "workers": plan.workers,
         "retries": plan.retries,
         "haystack_version": version("haystack-ai"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -106,26 +112,40 @@ def run(
             folder.begin()
         elif folder is not None:
             kept = folder.config() or config
-        with setup.environment(), open_score_bar(len(chosen), done, progress) as bar:
-            pipeline_under_test = setup.build() if pending else None
-            predictor = Predictor(pipeline_under_test, plan.retries, plan.deadline, plan.contents, config["simulated"])
-
-            def keep(prediction: dict[str, Any]) -> None:
-                if folder is not None:
-                    folder.add(prediction)
-                done.append(prediction)
-                bar.show(prediction)
-
-            async def predict_all() -> None:
-                await predictor.predict_all(pending, plan.concurrency, keep)
-
-            run_to_end(predict_all)
+        with open_score_bar(len(chosen), done, progress) as bar:
+            if pending:
+                build = partial(open_predictor, setup, plan.retries, plan.deadline, plan.contents, config["simulated"])
+                for prediction in _predict_all(make_runner(plan.concurrency, plan.workers), build, pending):
+                    if folder is not None:
+                        folder.add(prediction)
+                    done.append(prediction)
+                    bar.show(prediction)
         order = {question.id: number for number, question in enumerate(chosen)}
         done.sort(key=lambda prediction: order[prediction["id"]])
         metrics = _summarise(done, prices, config)
         if folder is not None:
             folder.finish(metrics)
         return Run(done, metrics, kept, None if folder is None else folder.path)
+
+
+def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    """Run questions; after an absent server those that run still end, because cancelled tasks would log complaints."""
+    unreached: list[ConnectionError] = []
+    has_reached = False
+    results = runner.map(build, takewhile(lambda question: not unreached, pending))
+    with closing(results):
+        for number, (_, (prediction, reached)) in enumerate(results, start=1):
+            yield prediction
+            has_reached = has_reached or reached
+            if not has_reached and not unreached and number >= runner.room + _FURTHER_UNREACHED:
+                unreached.append(
+                    ConnectionError(
+                        f"The first {number} questions all failed because a server could not be reached. The last "
+                        f"one: {prediction['error']} They are kept as failed: --retry-failed runs them again."
+                    )
+                )
+    if unreached:
+        raise unreached[0]
 
 
 def _read_questions(given: Any, plan: Evaluation) -> list[Question]:

@@ -22,11 +22,11 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-import multiprocessing
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +42,7 @@ from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
+from prefrag.pipelines.runners.runner import make_runner
 
 # Pipelines that need a server, an embedding model, a third source or the log probabilities of a model; `--pipeline`
 # runs them nevertheless.
@@ -166,19 +167,20 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
     return files
 
 
-def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
-    """Make one evaluation; a finished one is only read, and refused if its pipeline has changed."""
+@contextmanager
+def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
+    """Make evaluations, or say why one failed; a finished one is only read, and refused if its pipeline has changed."""
     from prefrag.evaluation.runs.runner import run
 
-    return run(
-        cell.pipeline,
-        cell.dataset / f"{cell.questions}.jsonl",
-        cell.experiment,
-        output=output / cell.folder,
-        concurrency=concurrency,
-        contents=False,
-        progress=False,
-    ).metrics
+    def evaluate(cell: Cell) -> dict[str, Any] | str:
+        questions, folder = cell.dataset / f"{cell.questions}.jsonl", output / cell.folder
+        settings = {"output": folder, "concurrency": concurrency, "contents": False, "progress": False}
+        try:
+            return run(cell.pipeline, questions, cell.experiment, **settings).metrics  # type: ignore[arg-type]
+        except Exception as error:
+            return f"{cell.folder}: {error}"
+
+    yield evaluate
 
 
 def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
@@ -200,15 +202,13 @@ def evaluate_all(
     """Make evaluations in several processes."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    # Spawned, not forked, because the store and the event loop have threads.
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
-        bar = track(as_completed(running), total=len(running), description="Evaluating", console=Console(stderr=True))
-        for future in bar:
-            if error := future.exception():
-                failed.append(f"{running[future].folder}: {error}")
+    made = make_runner(1, processes).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
+    with closing(made):
+        for cell, ended in track(made, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
+            if isinstance(ended, str):
+                failed.append(ended)
             else:
-                done[running[future]] = future.result()
+                done[cell] = ended
     if failed:
         raise RuntimeError("These could not be made:\n" + "\n".join(failed))
     return {cell: done[cell] for cell in wanted}

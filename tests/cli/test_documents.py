@@ -187,6 +187,7 @@ def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.Monke
 
     def embed(index: str, **settings: Any) -> embedding.EmbeddingReport:
         settings.pop("on_progress")(1, 1)
+        settings.pop("runner")
         calls.append({"index": index, **settings})
         return embedding.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
 

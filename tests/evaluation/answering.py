@@ -63,6 +63,10 @@ class AnsweringChatGenerator:
             print("hanging", flush=True)
             await asyncio.Event().wait()
         await asyncio.sleep(0)
+        # Nobody ends before so many have come together once.
+        async with asyncio.timeout(20):
+            while max(CALLS["at once"]) < CALLS.get("together", 0):
+                await asyncio.sleep(0)
         CALLS["running"].pop()
         return self.run(messages, generation_kwargs)
 

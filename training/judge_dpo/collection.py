@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experim
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder
-from prefrag.pipelines.asking import RunFailed, ask_async, run_to_end
+from prefrag.pipelines.asking import RunFailed, ask_async
+from prefrag.pipelines.runners.runner import Runner, make_runner
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_dpo.candidates import JudgedStep, draw
 from prefrag.training.judge_dpo.labels import GoldModel, GoldPassages, Labels, fold
@@ -78,11 +79,24 @@ def collect(
     plan: Plan,
     *,
     small: ChatGenerator | None = None,
-    gold: ChatGenerator | None = None,
+    gold: ChatGenerator | Callable[[], ChatGenerator] | None = None,
     concurrency: int = 4,
+    workers: int | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs; the same call goes on where an earlier one stopped."""
+    """Collect pairs; the same call goes on where an earlier one stopped.
+
+    :param datasets: What is run.
+    :param output: The folder of the pairs.
+    :param plan: How they are collected.
+    :param small: The model that is sampled; by default the judge's own.
+    :param gold: The stronger model, or what makes it in each worker.
+    :param concurrency: The questions at a time in each worker.
+    :param workers: The processes; None is this one alone.
+    :param on_progress: Called with a line after each question.
+    :returns: The report.
+    :raises ValueError: When a setting is invalid, or the folder holds another collection.
+    """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
     if not datasets:
@@ -97,18 +111,17 @@ def collect(
                 corpus=dataset.corpus, llm=plan.llm, model=plan.model, prompts=plan.prompts, seed=plan.seed
             )
             setup = Setup(plan.pipeline, experiment, dataset.questions)
+            sampling = _Sampling(setup, plan, dataset, questions, small, gold, concurrency)
             with setup.environment():
-                pipeline = setup.build()
-                judge, labels = _sample_in(pipeline, plan, dataset, questions, small, gold, concurrency)
-                models = {"small": _name(judge.chat_generator), "gold": labels}
-                config = {"kind": "judge-dpo", **_settings(plan, datasets), "models": models}
-                folder.check(config)
-                folder.open(config)
-                collector = _Collector(output / STEPS, dataset.name, pipeline, plan, on_progress)
-                done = collector.read_done()
-                pending = [one for one in questions if one.id not in done]
-                run_to_end(partial(collector.run_all, pending, concurrency))
-                done = collector.read_done()
+                models = sampling.build()
+            config = {"kind": "judge-dpo", **_settings(plan, datasets), "models": models}
+            folder.check(config)
+            folder.open(config)
+            done = _read_done(output / STEPS, dataset.name)
+            pending = [one for one in questions if one.id not in done]
+            if pending:
+                _run_all(make_runner(concurrency, workers), sampling, pending, output / STEPS, on_progress)
+            done = _read_done(output / STEPS, dataset.name)
             wanted = {one.id for one in questions}
             failed += len(wanted - done.keys())
             runs += [run for key, run in done.items() if key in wanted]
@@ -120,94 +133,98 @@ def collect(
     return report
 
 
-class _Collector:
-    """Runs the questions of a dataset and appends each finished run to the file of all steps."""
+@dataclass
+class _Sampling:
+    """Runs a question to the record of its judged steps; each worker has a pipeline of its own."""
 
-    def __init__(
-        self,
-        file: Path,
-        dataset: str,
-        pipeline: Any,
-        plan: Plan,
-        on_progress: Callable[[str], None],
-    ):
-        self.file = file
-        self.dataset = dataset
-        self.pipeline = pipeline
-        self.plan = plan
-        self.deadline = plan.deadline
-        self.report = on_progress
-        self._failed = self._ended = 0
+    setup: Setup
+    plan: Plan
+    dataset: Dataset
+    questions: Sequence[Question]
+    small: ChatGenerator | None
+    gold: ChatGenerator | Callable[[], ChatGenerator] | None
+    concurrency: int
+    pipeline: Any = None
 
-    def read_done(self) -> dict[str, dict[str, Any]]:
-        """Read the finished runs of the dataset; an unfinished last line is cut off."""
-        if not self.file.is_file():
-            return {}
-        *lines, torn = self.file.read_bytes().split(b"\n")
-        if torn:
-            os.truncate(self.file, self.file.stat().st_size - len(torn))
-        done = {}
-        for number, line in enumerate(lines, start=1):
-            try:
-                run = json.loads(line)
-                if run["dataset"] == self.dataset:
-                    done[run["id"]] = run
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{self.file}, line {number}, is no run ({error}): delete the line; its question is run again."
-                ) from error
-        return done
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "pipeline": None}
 
-    async def run_all(self, questions: Sequence[Question], concurrency: int) -> None:
-        """Run questions; the next one starts whenever one is done."""
-        waiting = iter(questions)
-        stopped: list[Exception] = []
+    @contextmanager
+    def __call__(self) -> Iterator[Callable[[Question], Awaitable[dict[str, Any] | str]]]:
+        with self.setup.environment():
+            if self.pipeline is None:
+                self.build()
+            yield self.run
 
-        async def work() -> None:
-            for question in waiting:
-                if stopped:
-                    break
-                try:
-                    await self._run(question, len(questions))
-                    enough = self._ended == self._failed >= min(concurrency + _FURTHER_FAILED, len(questions))
-                    if enough:
-                        raise ConnectionError(
-                            f"The first {self._failed} questions all failed: repair what the last lines report, then "
-                            "run the same command again."
-                        )
-                except Exception as error:
-                    stopped.append(error)
+    def build(self) -> dict[str, str]:
+        """Build the pipeline, and name the models that sample and label."""
+        self.pipeline = self.setup.build()
+        judge, labels = _sample_in(
+            self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
+        )
+        return {"small": _name(judge.chat_generator), "gold": labels}
 
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(concurrency):
-                workers.create_task(work())
-        if stopped:
-            raise stopped[0]
-
-    async def _run(self, question: Question, total: int) -> None:
+    async def run(self, question: Question) -> dict[str, Any] | str:
+        """Run a question, and return its record, or why it failed."""
         options: dict[str, Any] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
         if self.plan.top_k is not None:
             options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
         try:
-            result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
+            result = await ask_async(self.pipeline, question.question, deadline=self.plan.deadline, **options)
         except (RunFailed, ValueError) as error:
-            # Nothing of it is kept: the same command runs the question again.
-            self._failed += 1
-            self._ended += 1
-            self.report(f"{self.dataset}: question {question.id} failed: {error}")
-            return
-        self._ended += 1
-        judged = [event["judged"] for event in result["trace"] if event["kind"] == EVENT]
-        run = {
-            "dataset": self.dataset,
+            return str(error)
+        return {
+            "dataset": self.dataset.name,
             "id": question.id,
             "question": question.question,
             "top_k": options.get("top_k", self.pipeline.get_component("start").top_k),
-            "steps": judged,
+            "steps": [event["judged"] for event in result["trace"] if event["kind"] == EVENT],
         }
-        with self.file.open("ab", buffering=0) as file:
-            file.write((json.dumps(run, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
-        self.report(f"{self.dataset}: {self._ended} of {total} questions, {len(judged)} judged steps in the last")
+
+
+def _run_all(
+    runner: Runner, sampling: _Sampling, pending: Sequence[Question], file: Path, report: Callable[[str], None]
+) -> None:
+    """Run questions and append each finished run to the file of all steps."""
+    name, failed = sampling.dataset.name, 0
+    stopped: list[ConnectionError] = []
+    results = runner.map(sampling, takewhile(lambda question: not stopped, pending))
+    with closing(results):
+        for ended, (question, run) in enumerate(results, start=1):
+            if isinstance(run, str):
+                # Nothing of it is kept: the same command runs the question again.
+                failed += 1
+                report(f"{name}: question {question.id} failed: {run}")
+            else:
+                with file.open("ab", buffering=0) as opened:
+                    opened.write((json.dumps(run, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+                steps = len(run["steps"])
+                report(f"{name}: {ended} of {len(pending)} questions, {steps} judged steps in the last")
+            if ended == failed == min(runner.room + _FURTHER_FAILED, len(pending)):
+                advice = "repair what the last lines report, then run the same command again."
+                stopped.append(ConnectionError(f"The first {failed} questions all failed: {advice}"))
+    if stopped:
+        raise stopped[0]
+
+
+def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
+    """Read the finished runs of a dataset; an unfinished last line is cut off."""
+    if not file.is_file():
+        return {}
+    *lines, torn = file.read_bytes().split(b"\n")
+    if torn:
+        os.truncate(file, file.stat().st_size - len(torn))
+    done = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            run = json.loads(line)
+            if run["dataset"] == dataset:
+                done[run["id"]] = run
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{file}, line {number}, is no run ({error}): delete the line; its question is run again."
+            ) from error
+    return done
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
@@ -231,7 +248,7 @@ def _sample_in(
     dataset: Dataset,
     questions: Sequence[Question],
     small: ChatGenerator | None,
-    gold: ChatGenerator | None,
+    gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
     """Put a sampling judge in the place of the pipeline's own."""
@@ -242,6 +259,7 @@ def _sample_in(
             f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give their corpus."
         )
     passages = GoldPassages(questions, held)
+    gold = gold() if callable(gold) else gold
     found = None
     for _, part in pipeline.walk():
         if not isinstance(part, SourceSwitchJudge):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +44,10 @@ def data(
         int | None, typer.Option(min=1, help="The most questions, drawn from all of a dataset; by default 15000.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
+    ] = None,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
@@ -62,8 +67,9 @@ def data(
         read_datasets(dataset),
         output,
         plan,
-        gold=make_gold_model(gold_llm, gold_model) if plan.labels == "model" else None,
+        gold=partial(make_gold_model, gold_llm, gold_model) if plan.labels == "model" else None,
         concurrency=concurrency,
+        workers=workers,
         on_progress=say,
     )
     typer.echo(print_report(report))

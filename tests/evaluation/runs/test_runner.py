@@ -75,6 +75,8 @@ class TestRun:
         assert run(boxes).metrics["n"] == 12
 
     def test_asks_as_many_at_once_as_it_may_and_no_more(self, boxes: Path):
+        CALLS["together"] = 3
+
         run(boxes, concurrency=3)
 
         assert max(CALLS["at once"]) == 3

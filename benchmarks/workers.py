@@ -1,0 +1,49 @@
+"""Measure how much faster an evaluation is in two processes: the ratio of wall seconds, the two in turns.
+
+    python -m benchmarks.workers [--dataset FOLDER] [--pipeline NAME] [--limit N] [--rounds N]
+
+The dataset is a folder with dev.jsonl and corpus.jsonl, by default 2WikiMultiHopQA beside the checkout. The simulated
+reader answers, so that all of it is work of this machine. Starting the processes counts.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from prefrag.evaluation.runs.runner import run
+
+DATASET = Path(__file__).resolve().parents[2] / "shared/data/multihop/2wikimultihopqa"
+
+
+def main(
+    dataset: Path = DATASET,
+    pipeline: str = "prefrag",
+    questions: str = "train",
+    limit: Annotated[int, typer.Option(min=1)] = 500,
+    rounds: int = 2,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PREFRAG_DATA_DIR"] = folder
+        experiment = Experiment(corpus=dataset / "corpus.jsonl", llm="simulated")
+        # The index is made before anything is timed.
+        run(pipeline, dataset / f"{questions}.jsonl", experiment, limit=1, progress=False)
+        for number in range(rounds):
+            seconds = []
+            for workers in (None, 2):
+                began = time.perf_counter()
+                run(pipeline, dataset / f"{questions}.jsonl", experiment, limit=limit, workers=workers, progress=False)
+                seconds.append(time.perf_counter() - began)
+            one, two = seconds
+            ratio = f"{one / two:.2f} times as fast; load {os.getloadavg()[0]:.1f}"
+            print(f"round {number + 1}: one process {one:.1f} s, two {two:.1f} s, {ratio}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""Run the same work on many items: in this process or in several."""

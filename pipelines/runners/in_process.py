@@ -1,0 +1,28 @@
+"""Run items in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from prefrag.pipelines.runners.runner import Build, Item, Runner, start
+
+
+class InProcess(Runner):
+    """Runs several items at a time on one event loop, or one after another where they are no coroutines."""
+
+    def __init__(self, concurrency: int = 1) -> None:
+        """Set the room.
+
+        :param concurrency: The items at a time.
+        """
+        self.room = concurrency
+
+    @contextmanager
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+        """Build here."""
+        with build() as run:
+            yield partial(start, run)

@@ -1,0 +1,181 @@
+"""Run items in processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, InvalidStateError
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from multiprocessing.connection import Connection
+from threading import Lock, Thread
+from typing import Any
+
+from prefrag.components.errors import PrefragError
+from prefrag.pipelines.runners.runner import Build, Item, Runner, WorkerLost, start
+
+TRIES = 3
+_SECONDS_TO_END = 2.0
+# Spawned, not forked, because the stores and the event loop have threads.
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+class Processes(Runner):
+    """Runs items in processes that each build once; one that dies is replaced, and its items run again."""
+
+    def __init__(self, workers: int, concurrency: int = 1) -> None:
+        """Set the room.
+
+        :param workers: The number of processes.
+        :param concurrency: The items at a time in each.
+        """
+        self.workers = workers
+        self.room = workers * concurrency
+
+    @contextmanager
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+        """Start the processes."""
+        workers: list[_Worker] = []
+        try:
+            workers += [_Worker(build) for _ in range(self.workers)]
+            yield lambda item: min(workers, key=lambda one: len(one.running)).submit(item)
+        finally:
+            end = time.monotonic() + _SECONDS_TO_END
+            for worker in workers:
+                worker.close()
+            for worker in workers:
+                worker.end(end)
+
+
+@dataclass
+class _Running:
+    item: Any
+    ended: Future[Any]
+    tries: int = 1
+
+
+class _Worker:
+    """One process after another that does the work of one worker."""
+
+    def __init__(self, build: Build[Any]) -> None:
+        self.running: dict[int, _Running] = {}
+        self._build = build
+        self._numbers = count()
+        self._one_at_a_time = Lock()
+        self._is_closed = False
+        self._start()
+
+    def submit(self, item: Any) -> Future[Any]:
+        one = _Running(item, Future())
+        with self._one_at_a_time:
+            self.running[number := next(self._numbers)] = one
+            if self._pipe is None:
+                self._start()
+            else:
+                self._send(number, item)
+        return one.ended
+
+    def close(self) -> None:
+        """Ask the process to end."""
+        with self._one_at_a_time:
+            self._is_closed = True
+            with suppress(OSError):
+                self._process.terminate()
+
+    def end(self, at: float) -> None:
+        self._process.join(max(0.0, at - time.monotonic()))
+        self._process.kill()
+        self._process.join()
+
+    def _start(self) -> None:
+        self._pipe: Connection | None
+        self._pipe, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_serve, args=(self._build, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+        Thread(target=self._receive, args=(self._pipe, self._process), daemon=True).start()
+        for number, one in list(self.running.items()):
+            self._send(number, one.item)
+
+    def _send(self, number: int, item: Any) -> None:
+        # Where the process is gone, whoever receives finds out, and sends it to the next one.
+        with suppress(OSError):
+            assert self._pipe is not None
+            self._pipe.send((number, item))
+
+    def _receive(self, pipe: Connection, process: Any) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                number, result, error = pipe.recv()
+                for one in list(self.running) if number is None else [number]:
+                    _settle(self.running.pop(one), result, error)
+        with self._one_at_a_time:
+            if self._is_closed:
+                return
+            self._pipe = None
+            process.join()
+            for number, one in list(self.running.items()):
+                one.tries += 1
+                if one.tries > TRIES:
+                    reason = f"A worker process died {TRIES} times with the same item (exit code {process.exitcode})"
+                    advice = "it may need more memory: take fewer workers, then run the same command again."
+                    _settle(self.running.pop(number), None, WorkerLost(f"{reason}; {advice}"))
+            if self.running:
+                self._start()
+
+
+def _settle(one: _Running, result: Any, error: Exception | None) -> None:
+    # It may have been cancelled.
+    with suppress(InvalidStateError):
+        if error is None:
+            one.ended.set_result(result)
+        else:
+            one.ended.set_exception(error)
+
+
+def _serve(build: Build[Any], pipe: Connection) -> None:
+    """Run the items that come by the pipe until it ends."""
+    # Ctrl-C reaches every process of the terminal; the one that started this one ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    sending = Lock()
+
+    def reply(number: int | None, ended: Future[Any]) -> None:
+        error = ended.exception()
+        with sending, suppress(OSError):
+            pipe.send((number, None if error else ended.result(), error and _as_sent(error)))
+
+    try:
+        with build() as run:
+            while True:
+                number, item = pipe.recv()
+                start(run, item).add_done_callback(partial(reply, number))
+    except EOFError:
+        pass
+    except Exception as error:
+        failed = Future[Any]()
+        failed.set_exception(error)
+        reply(None, failed)
+    # A normal exit would wait for threads in which something still runs.
+    os._exit(0)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _as_sent(error: BaseException) -> BaseException:
+    """Return an error that the other process can read; some do not survive being pickled."""
+    try:
+        return pickle.loads(pickle.dumps(error))
+    except Exception:
+        return PrefragError(str(error) or type(error).__name__)
