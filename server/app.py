@@ -44,7 +44,7 @@ from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
-from prefrag.server.readiness import STORES, find_outages
+from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
 from prefrag.server.security import BodyLimit, OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
@@ -112,7 +112,7 @@ def create_app() -> FastAPI:
 
     async def find_unreachable() -> dict[str, str]:
         """Find the pipelines whose index or server does not answer, and log when that changes."""
-        found = await find_outages(served())
+        found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):
@@ -156,6 +156,8 @@ def create_app() -> FastAPI:
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:
+        if leaving.is_set():
+            return JSONResponse({"status": "stopping"}, 503)
         missing = sorted(files.keys() - set(registry.get_names()))
         # This route requires no key, so addresses and paths appear only in the log.
         lacks = {

@@ -14,11 +14,14 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any
 
 import uvicorn
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.settings import settings
+from prefrag.server.readiness import leaving
 
 _MOST_DEATHS = 5
 _SECONDS = 60.0
@@ -110,10 +113,25 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_follow_parent, daemon=True).start()
-    server = uvicorn.Server(config)
+    server = _LameDuck(config)
     server.run(sockets=[listening])
     if not server.started:
         sys.exit(_STARTUP_FAILED)
+
+
+class _LameDuck(uvicorn.Server):
+    """A server that takes requests for a while after it was told to stop, so that balancers send them elsewhere."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Say so to probes first, and stop when the time is over; Ctrl-C does not wait."""
+        if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
+            super().handle_exit(sig, frame)
+        elif not leaving.is_set():
+            # The parent's signal comes beside that of whoever ends a whole group.
+            leaving.set()
+            timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
+            timer.daemon = True
+            timer.start()
 
 
 def _follow_parent() -> None:
