@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -46,6 +47,10 @@ def run(app: str, **options: Any) -> None:
         return
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
+    shared = tempfile.TemporaryDirectory(prefix="prefrag-metrics-")
+    if config.workers > 1:
+        # Where the processes count together; read when the application is imported.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared.name
     # Linux alone lets a process with libraries of the system be copied. All is imported once there: a new process is
     # ready at once, and shares its memory with the others.
     forks = sys.platform == "linux"
@@ -95,6 +100,8 @@ def run(app: str, **options: Any) -> None:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         listening.close()
+        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+        shared.cleanup()
 
 
 def _report(dead: BaseProcess) -> None:
@@ -103,6 +110,9 @@ def _report(dead: BaseProcess) -> None:
         sys.exit(code)
     from hayhooks.server.logger import log
 
+    from prefrag.server.metrics import forget_process
+
+    forget_process(dead.pid or 0)
     name = signal.Signals(-code).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
     log.error("Process {} was killed by {}{}. Another takes its place; its runs are lost.", dead.pid, name, cause)
