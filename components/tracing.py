@@ -135,9 +135,9 @@ class _OpenSpan:
     def close(self, measured: Measured) -> None:
         self.span.set_tags(measured.tags)
         # A backend marks as failed what an error leaves.
-        error = _RunError(measured.error) if measured.error else None
+        error, kind = (_RunError(measured.error), _RunError) if measured.error else (None, None)
         with suppress(_RunError):
-            self.context.run(self._manager.__exit__, error and type(error), error, None)
+            self.context.run(self._manager.__exit__, kind, error, None)
 
 
 class _Run:
