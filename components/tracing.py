@@ -176,6 +176,7 @@ def measure_run(context: Context) -> Iterator[Measured]:
     """
     labels = context.run(audit_labels)
     tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
+    tags["prefrag.status"] = "failed"
     measured, run = Measured("prefrag.run", tags, labels), None
     if not isinstance(tracer.actual_tracer, NullTracer):
         run = _Run(_OpenSpan(context, measured.name, {}))

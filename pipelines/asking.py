@@ -89,7 +89,6 @@ async def stream(
     """
     inputs, context = _prepare(pipeline, question, options)
     with measure_run(context) as measured:
-        measured.tags["prefrag.status"] = "failed"
         try:
             async with aclosing(_run(pipeline, inputs, context, deadline)) as outputs:
                 async for output in outputs:

@@ -125,7 +125,7 @@ def test_a_run_has_its_steps_their_calls_and_searches_and_the_trace_of_its_reque
         ("prefrag.step", "prefrag.run"),
         *((n, "prefrag.step") for n in ("gen_ai.chat", "prefrag.search")),
     )
-    assert names == [step, call, search_, step, call]
+    assert names in ([step, call, search_, step, call], [step, call, search_, search_, step, call])
     assert {format(span.context.trace_id, "032x") for span in own} == {trace}
     assert not [span.name for span in by_id.values() if span.name.startswith("haystack.")]
     assert run.attributes["prefrag.status"] == "answered"
@@ -134,7 +134,7 @@ def test_a_run_has_its_steps_their_calls_and_searches_and_the_trace_of_its_reque
 
 
 def test_a_call_of_a_model_server_carries_the_trace(spans: Callable[[], Any]):
-    with measure_run(copy_context()) as run:
+    with measure_run(copy_context()):
         assert outgoing_trace() == {}
     context = copy_context()
     with measure_run(context) as run:
