@@ -110,8 +110,10 @@ def _report(dead: BaseProcess) -> None:
         sys.exit(code)
     from hayhooks.server.logger import log
 
+    from prefrag.server.log import configure_log
     from prefrag.server.metrics import forget_process
 
+    configure_log()
     forget_process(dead.pid or 0)
     name = signal.Signals(-code).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
