@@ -95,8 +95,9 @@ class StreamEnd:
         finally:
             if breaker is not None:
                 breaker.cancel()
-                # What the client does not take any more is no failure of the run.
-                await asyncio.gather(breaker, return_exceptions=True)
+                # Nothing waits for it, as the client has its answer and the place of the run must be free. What it does
+                # not take any more is no failure.
+                breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class ErrorForm:
