@@ -8,6 +8,7 @@ the audit log could not be written. The web is off.
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
     python -m benchmarks.faults --kills 50    # only: the server is killed during uploads and deletions, 50 times
     python -m benchmarks.faults --greedy 3    # only: three keys with 330 hanging questions each, beside another one
+    python -m benchmarks.faults --rolling 32  # only: two servers behind nginx are restarted in turn, under 32 clients
     python -m benchmarks.faults --cuts 20     # only: the files of the index are cut short under the server, 20 times
 """
 
@@ -269,11 +270,19 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--kills", type=int, default=0, metavar="POINTS")
     parser.add_argument("--greedy", type=int, default=0, metavar="KEYS")
+    parser.add_argument("--rolling", type=int, default=0, metavar="CLIENTS")
+    parser.add_argument("--silent-seconds", type=float, default=66)
     parser.add_argument("--cuts", type=int, default=0, metavar="TIMES")
     given = parser.parse_args()
     if given.kills:
         with tempfile.TemporaryDirectory() as folder:
             raise SystemExit("\n".join(kill_series(given.kills, Path(folder))) or 0)
+    if given.rolling:
+        from benchmarks.rolling_restart import roll
+
+        with tempfile.TemporaryDirectory() as folder:
+            make_index(Path(folder))
+            raise SystemExit("\n".join(roll(Path(folder), given.rolling, given.silent_seconds)) or 0)
     if given.greedy or given.cuts:
         with tempfile.TemporaryDirectory() as folder:
             raise SystemExit("\n".join(_starve_or_cut(Path(folder), given.greedy, given.cuts)) or 0)

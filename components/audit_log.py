@@ -45,6 +45,14 @@ def label_audit(**labels: str | None) -> None:
     _labels.set({**_labels.get(), **labels})
 
 
+def audit_labels() -> Mapping[str, str | None]:
+    """Find what the lines of this context have in common.
+
+    :returns: The id of the ``run``, the ``pipeline`` and the name of the ``key``, where there are any.
+    """
+    return _labels.get()
+
+
 def check_audit_log() -> str:
     """Check that the audit log, where one is kept, can be written.
 

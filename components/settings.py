@@ -58,6 +58,8 @@ Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
+Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
+LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
 # These may be in a file, which the variable with _FILE at its end names; no message repeats them.
 Secret = Annotated[str, "a secret"]
@@ -207,6 +209,16 @@ class _Service(BaseSettings):
         "the seconds that runs may go on when the server gets the signal to stop. Whoever stops it must wait longer "
         "before killing it; Docker waits 10 by itself",
     )
+    lame_duck_seconds: CountOrNone = _setting(
+        0,
+        "the seconds before that in which requests are still taken while `/ready` says 503, so that a balancer sends "
+        "them elsewhere; more than its interval between two probes (not on Windows)",
+    )
+    ready: Ready = _setting(
+        "all",
+        "what `/ready` asks for: the indexes and the model servers, or with `index` the indexes alone, so that a model "
+        "that is down does not take every server out of a balancer",
+    )
     collections: Names = _setting(
         (),
         "the indexes that a request may name (`index`) beside the one that is served, or `all` for every one in "
@@ -251,6 +263,9 @@ class _Service(BaseSettings):
     )
     trace_content: Switch = _setting(
         False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
+    )
+    log: LogForm = _setting(
+        "text", "`json` writes the log of `serve` as one JSON object a line, with a line for each run"
     )
     cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
     open_deploy: Switch = _setting(

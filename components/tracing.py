@@ -1,19 +1,27 @@
-"""What leaves by tracing: spans of a run without its words, unless the administrator opens that too.
+"""What is measured of a run, and what leaves by tracing: spans without its words.
+
+A run is ``prefrag.run``, in it each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``. Whoever observes
+(metrics, the log) gets the same numbers, whether there is a tracer or not.
 
 Haystack writes the inputs of a pipeline, which are the question, the conversation, what is attached and the
 instructions, to the span of each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds the
-messages of errors.
+messages of errors. Within a run its spans of each component are left out, unless words are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from haystack.tracing import Span, tracer
-from haystack.tracing.tracer import NullTracer, ProxyTracer
+from haystack.tracing.tracer import NullSpan, NullTracer, ProxyTracer
 
+from prefrag.components.audit_log import audit_labels
 from prefrag.components.settings import settings
 
 # Beside numbers, what is known to hold names of the program alone.
@@ -61,6 +69,9 @@ class _WordlessTracer(ProxyTracer):
             with super().trace(operation_name, tags, parent) as span:
                 yield span
             return
+        if _run.get() is not None:
+            yield NullSpan()
+            return
         kept = {key: value for key, value in (tags or {}).items() if _is_wordless(key, value)}
         failure: BaseException | None = None
         with suppress(_RunError), super().trace(operation_name, kept, parent) as span:
@@ -89,3 +100,155 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
+
+
+@dataclass
+class Measured:
+    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words.
+
+    :param name: The name of its span.
+    :param tags: The attributes of its span.
+    :param labels: What the audit log calls the run: its id, its pipeline and the name of its key.
+    :param error: The type of the error with which it ended, or which it survived.
+    :param seconds: How long it took.
+    """
+
+    name: str
+    tags: dict[str, Any]
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    error: str = ""
+    seconds: float = 0.0
+
+
+# They get whatever has been measured, at its end.
+observers: list[Callable[[Measured], None]] = []
+
+
+class _OpenSpan:
+    """A span that is current in a context of its own, so that any task or thread may open and close it."""
+
+    def __init__(self, context: Context, name: str, tags: dict[str, Any]):
+        self.context = context
+        self._manager = tracer.actual_tracer.trace(name, tags)
+        self.span = context.run(self._manager.__enter__)
+
+    def close(self, measured: Measured) -> None:
+        self.span.set_tags(measured.tags)
+        # A backend marks as failed what an error leaves.
+        error, kind = (_RunError(measured.error), _RunError) if measured.error else (None, None)
+        with suppress(_RunError):
+            self.context.run(self._manager.__exit__, kind, error, None)
+
+
+class _Run:
+    """The span of a run and that of its step at work."""
+
+    def __init__(self, root: _OpenSpan):
+        self.root = root
+        self._number = 0
+        self._step: _OpenSpan | None = None
+        self._lock = threading.Lock()
+
+    def step(self, number: int) -> Context:
+        """Find the context of a step, whose span begins with the first that is measured of it."""
+        with self._lock:
+            if self._step is None or number > self._number:
+                self.end_step()
+                self._number, tags = number, {"prefrag.step": number}
+                self._step = _OpenSpan(self.root.context.copy(), "prefrag.step", tags)
+            return self._step.context.copy()
+
+    def end_step(self) -> None:
+        if self._step is not None:
+            self._step.close(Measured("prefrag.step", {}))
+
+
+_run: ContextVar[_Run | None] = ContextVar("run", default=None)
+_span: ContextVar[_OpenSpan | None] = ContextVar("span", default=None)
+
+
+@contextmanager
+def measure_run(context: Context) -> Iterator[Measured]:
+    """Measure a run.
+
+    :param context: The context in which its components run.
+    :yields: The tags may be set and the error until the end.
+    """
+    labels = context.run(audit_labels)
+    tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
+    tags["prefrag.status"] = "failed"
+    measured, run = Measured("prefrag.run", tags, labels), None
+    if not isinstance(tracer.actual_tracer, NullTracer):
+        run = _Run(_OpenSpan(context, measured.name, {}))
+        context.run(_run.set, run)
+    try:
+        with _timed(measured):
+            yield measured
+    finally:
+        if run is not None:
+            run.end_step()
+            run.root.close(measured)
+
+
+@contextmanager
+def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
+    """Measure a part of a run.
+
+    :param name: The name of its span.
+    :param step: The number of the step to which it belongs.
+    :param tags: The attributes of its span; a double underscore stands for a full stop.
+    :yields: The tags may be set and the error until the end.
+    """
+    measured, run = Measured(name, {key.replace("__", "."): value for key, value in tags.items()}), _run.get()
+    if run is None:
+        with _timed(measured):
+            yield measured
+        return
+    span = _OpenSpan(run.step(step), name, {})
+    current = _span.set(span)
+    try:
+        with _timed(measured):
+            yield measured
+    finally:
+        _span.reset(current)
+        span.close(measured)
+
+
+@contextmanager
+def _timed(measured: Measured) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    except BaseException as error:
+        measured.error = measured.error or type(error).__name__
+        raise
+    finally:
+        measured.seconds = time.perf_counter() - began
+        for observe in observers:
+            observe(measured)
+
+
+def continue_trace(parent: str | None) -> None:
+    """Continue in this context the trace of a request, where OpenTelemetry has not done so already.
+
+    :param parent: The header ``traceparent`` of the request, which may be malformed.
+    """
+    if parent and type(tracer.actual_tracer).__name__ == "OpenTelemetryTracer":
+        from opentelemetry import context, trace
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        if not trace.get_current_span().get_span_context().is_valid:
+            context.attach(TraceContextTextMapPropagator().extract({"traceparent": parent}))
+
+
+def outgoing_trace() -> dict[str, str]:
+    """Write the header by which a model server puts its own spans under that of a call.
+
+    :returns: The header ``traceparent``; empty without OpenTelemetry.
+    """
+    span = _span.get()
+    find = getattr(span and span.span.raw_span(), "get_span_context", None)
+    if find is None:
+        return {}
+    now = find()
+    return {"traceparent": f"00-{now.trace_id:032x}-{now.span_id:016x}-{int(now.trace_flags):02x}"}

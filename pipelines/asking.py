@@ -26,7 +26,7 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AskBack, Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
-from prefrag.components.tracing import sent_to_tracing
+from prefrag.components.tracing import measure_run, sent_to_tracing
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
@@ -88,6 +88,28 @@ async def stream(
     :raises RunFailed: When the run breaks off.
     """
     inputs, context = _prepare(pipeline, question, options)
+    with measure_run(context) as measured:
+        try:
+            async with aclosing(_run(pipeline, inputs, context, deadline)) as outputs:
+                async for output in outputs:
+                    if isinstance(output, dict):
+                        measured.tags |= _count(output, _name_end(output))
+                    yield output
+        except RunFailed as error:
+            measured.tags |= _count(error.result, "timed_out" if error.http_status == 504 else "failed")
+            raise
+        except (GeneratorExit, asyncio.CancelledError):
+            if measured.tags["prefrag.status"] == "failed":
+                measured.tags["prefrag.status"] = "cancelled"
+            raise
+        except ValueError:
+            measured.tags["prefrag.status"] = "refused"
+            raise
+
+
+async def _run(
+    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float | None
+) -> AsyncGenerator[Event | dict[str, Any], None]:
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
@@ -139,6 +161,23 @@ async def stream(
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
     )
+
+
+def _name_end(result: Mapping[str, Any]) -> str:
+    if result.get("asked_back"):
+        return "asked_back"
+    return "answered" if result.get("answered") else "not_answered"
+
+
+def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
+    """Count what a run took, for its span."""
+    usage, counts = result.get("usage") or {}, result.get("counts") or {}
+    return {
+        "prefrag.status": status,
+        "prefrag.searches": counts.get("total", 0),
+        "gen_ai.usage.input_tokens": usage.get("prompt_tokens", 0),
+        "gen_ai.usage.output_tokens": usage.get("completion_tokens", 0),
+    }
 
 
 async def end_with_tasks(

@@ -1,4 +1,4 @@
-"""What the audit log says of a run."""
+"""What the audit log, the log and the spans call a run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Name a run for the audit log."""
+    """Name a run: its id, its pipeline, and for the audit log what it searches."""
+    labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
-        return {}
+        return labels
     if not hasattr(pipeline, "searched_stores"):
         # Finding them takes milliseconds, and they stay the same.
         pipeline.searched_stores = find_stores(pipeline)
     indexes = dict.fromkeys(map(_name_index, pipeline.searched_stores))
-    name = getattr(pipeline, "name", None) or "unnamed"
-    return {"run": uuid.uuid4().hex, "pipeline": name, "collection": ",".join(indexes)}
+    return {**labels, "collection": ",".join(indexes)}
 
 
 def _name_index(store: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
@@ -13,13 +12,13 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from hayhooks.server.app import create_app as create_hayhooks
 from hayhooks.server.exceptions import PipelineModeError
-from hayhooks.server.logger import formatter, log
+from hayhooks.server.logger import log
 from hayhooks.server.pipelines.registry import registry
 from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
 from hayhooks.server.utils.models import PreparedPipeline
@@ -40,11 +39,13 @@ from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.server.log import configure_log
+from prefrag.server.metrics import CONTENT_TYPE, write_metrics
 from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
-from prefrag.server.readiness import STORES, find_outages
+from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
 from prefrag.server.security import BodyLimit, OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
@@ -69,7 +70,7 @@ def create_app() -> FastAPI:
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
-    _configure_log()
+    configure_log()
     if open_to_others := check_audit_log():
         log.warning(open_to_others)
     keep_modules_apart()
@@ -112,7 +113,7 @@ def create_app() -> FastAPI:
 
     async def find_unreachable() -> dict[str, str]:
         """Find the pipelines whose index or server does not answer, and log when that changes."""
-        found = await find_outages(served())
+        found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):
@@ -156,6 +157,8 @@ def create_app() -> FastAPI:
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:
+        if leaving.is_set():
+            return JSONResponse({"status": "stopping"}, 503)
         missing = sorted(files.keys() - set(registry.get_names()))
         # This route requires no key, so addresses and paths appear only in the log.
         lacks = {
@@ -171,6 +174,10 @@ def create_app() -> FastAPI:
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
         return {"status": "live"}
+
+    @app.get("/metrics", tags=["status"], summary="What Prometheus reads")
+    async def metrics() -> Response:
+        return Response(await asyncio.to_thread(write_metrics), media_type=CONTENT_TYPE)
 
     @app.get("/access", tags=["status"], summary="What the key of this request allows")
     async def access() -> dict[str, Any]:
@@ -225,19 +232,6 @@ def _forbid_extra(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return type(kind.__name__, (kind,), {"model_config": ConfigDict(extra="forbid"), "__module__": kind.__module__})
     return kind
-
-
-def _configure_log() -> None:
-    """Log as Hayhooks does, but neither the questions nor the values of variables in tracebacks."""
-
-    def without_request(record: Any) -> None:
-        record["extra"].pop("params", None)
-
-    level = os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO"
-    log.configure(patcher=without_request)
-    log.remove()
-    # Hayhooks' format leaves out the traceback.
-    log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:

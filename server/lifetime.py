@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import re
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefrag.components.settings import settings
+from prefrag.components.tracing import continue_trace
 from prefrag.pipelines.asking import arrived, limit_deadline
 from prefrag.server.keys import Keyring
+from prefrag.server.metrics import REFUSED, RUNNING, WAITING
 from prefrag.server.security import path_of, refuse
 from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 
@@ -99,10 +102,13 @@ class RunLimit:
             await self.app(scope, receive, send)
             return
         arrived.set(asyncio.get_running_loop().time())
+        continue_trace(Headers(scope=scope).get("traceparent"))
         holder = holder_of(scope)
         try:
-            await self.places.take(holder, self.seconds)
+            with WAITING.track_inprogress():
+                await self.places.take(holder, self.seconds)
         except Busy as busy:
+            REFUSED.labels(busy.status).inc()
             await refuse(scope, receive, send, busy.status, str(busy), busy.headers)
             return
 
@@ -111,6 +117,7 @@ class RunLimit:
                 await send(message)
 
         try:
-            await self.app(scope, receive, send_in_time)
+            with RUNNING.track_inprogress():
+                await self.app(scope, receive, send_in_time)
         finally:
             self.places.leave(holder)

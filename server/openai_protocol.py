@@ -16,6 +16,9 @@ from prefrag.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.security import path_of
 
 DONE = b"data: [DONE]"
+# Proxies cut a connection that is silent for 60 seconds, and a model may think for longer. Clients pass over comments.
+_KEEP_ALIVE = b": the run goes on\n\n"
+_SILENT_SECONDS = 10.0
 # A client that does not read must not hold up the end.
 _LAST_SECONDS = 1.0
 # What Hayhooks answers; its other 404 of a chat is ours, for a collection.
@@ -24,8 +27,9 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
 class StreamEnd:
-    """End each stream of a run with ``data: [DONE]``, for which strict clients of the chat protocol wait.
+    """Keep each stream of a run from falling silent, and end it with ``data: [DONE]``.
 
+    Strict clients of the chat protocol wait for that end, and proxies cut a connection that says nothing for a minute.
     A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
     """
 
@@ -33,15 +37,29 @@ class StreamEnd:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and end its stream."""
+        """Pass a request on, keep its stream alive and end it."""
         if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
             await self.app(scope, receive, send)
             return
         streams = False
         tail = b""
+        spoken, turn = asyncio.Event(), asyncio.Lock()
+        breaker: asyncio.Task[None] | None = None
+
+        async def break_silence() -> None:
+            while True:
+                spoken.clear()
+                try:
+                    async with asyncio.timeout(_SILENT_SECONDS):
+                        await spoken.wait()
+                except TimeoutError:
+                    async with turn:
+                        # Between two events: a chunk can end anywhere.
+                        if streams and (not tail or tail.endswith(b"\n\n")):
+                            await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
         async def send_end(message: Message) -> None:
-            nonlocal streams, tail
+            nonlocal streams, tail, breaker
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
@@ -55,7 +73,11 @@ class StreamEnd:
                     streams = False
                     if not tail.rstrip().endswith(DONE):
                         message = {**message, "body": body + DONE + b"\n\n"}
-            await send(message)
+            spoken.set()
+            async with turn:
+                await send(message)
+            if streams and breaker is None:
+                breaker = asyncio.create_task(break_silence())
 
         try:
             await self.app(scope, receive, send_end)
@@ -70,6 +92,12 @@ class StreamEnd:
                     async with asyncio.timeout(_LAST_SECONDS):
                         await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
             raise
+        finally:
+            if breaker is not None:
+                breaker.cancel()
+                # Nothing waits for it, as the client has its answer and the place of the run must be free. What it does
+                # not take any more is no failure.
+                breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class ErrorForm:

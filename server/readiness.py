@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,9 @@ DEADLINE_SECONDS = 3.0
 _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
+EVERYTHING = (*STORES, _MODEL)
+# Set once the process has been told to stop.
+leaving = threading.Event()
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
@@ -32,7 +36,7 @@ class Outage(NamedTuple):
     details: str
 
 
-async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = (*STORES, _MODEL)) -> dict[str, Outage]:
+async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
     """Search every index of some pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
 
     A model server is only asked for the list of its models, which costs no tokens.

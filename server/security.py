@@ -19,7 +19,7 @@ BODY_SECONDS = 30.0
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
-    r"|access|feedback|mcp|openapi\.json)"
+    r"|access|feedback|mcp|metrics|openapi\.json)"
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")

@@ -9,16 +9,20 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any
 
 import uvicorn
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.settings import settings
+from prefrag.server.readiness import leaving
 
 _MOST_DEATHS = 5
 _SECONDS = 60.0
@@ -43,6 +47,10 @@ def run(app: str, **options: Any) -> None:
         return
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
+    shared = tempfile.TemporaryDirectory(prefix="prefrag-metrics-")
+    if config.workers > 1:
+        # Where the processes count together; read when the application is imported.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared.name
     # Linux alone lets a process with libraries of the system be copied. All is imported once there: a new process is
     # ready at once, and shares its memory with the others.
     forks = sys.platform == "linux"
@@ -92,6 +100,8 @@ def run(app: str, **options: Any) -> None:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         listening.close()
+        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+        shared.cleanup()
 
 
 def _report(dead: BaseProcess) -> None:
@@ -100,6 +110,11 @@ def _report(dead: BaseProcess) -> None:
         sys.exit(code)
     from hayhooks.server.logger import log
 
+    from prefrag.server.log import configure_log
+    from prefrag.server.metrics import forget_process
+
+    configure_log()
+    forget_process(dead.pid or 0)
     name = signal.Signals(-code).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
     log.error("Process {} was killed by {}{}. Another takes its place; its runs are lost.", dead.pid, name, cause)
@@ -110,10 +125,25 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_follow_parent, daemon=True).start()
-    server = uvicorn.Server(config)
+    server = _LameDuck(config)
     server.run(sockets=[listening])
     if not server.started:
         sys.exit(_STARTUP_FAILED)
+
+
+class _LameDuck(uvicorn.Server):
+    """A server that takes requests for a while after it was told to stop, so that balancers send them elsewhere."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Say so to probes first, and stop when the time is over; Ctrl-C does not wait."""
+        if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
+            super().handle_exit(sig, frame)
+        elif not leaving.is_set():
+            # The parent's signal comes beside that of whoever ends a whole group.
+            leaving.set()
+            timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
+            timer.daemon = True
+            timer.start()
 
 
 def _follow_parent() -> None:

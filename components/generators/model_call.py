@@ -19,10 +19,12 @@ from prefrag.components.generators.reasoning_blocks import has_open_reasoning, s
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.state.state import ModelTraffic, RunError, State
+from prefrag.components.tracing import measure
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 # The tokens that a chat template adds to each further message.
 _MESSAGE_TOKENS = 8
+_FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 _ONLY_JSON = "Reply with one short JSON object and nothing else."
 Reading = TypeVar("Reading")
 
@@ -228,13 +230,30 @@ class ModelCall:
         :raises RunError: When the model fails.
         """
         self._audit(call.state)
-        try:
-            output = await call_component(self.chat_generator, call.arguments)
-        except Exception as error:
-            raise self._failure(error, call.state) from error
-        return self._read_output(output, call)
+        with measure(
+            "gen_ai.chat", call.state.number, gen_ai__operation__name="chat", prefrag__role=self._role
+        ) as chat:
+            try:
+                output = await call_component(self.chat_generator, call.arguments)
+            except Exception as error:
+                raise self._failure(error, call.state) from error
+            finally:
+                chat.tags |= self._describe()
+            message, state = self._read_output(output, call)
+            usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
+            chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
+            chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
+            # A server may write anything there.
+            chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
+            return message, state
 
     send_for_message = blocking(send_for_message_async)
+
+    def _describe(self) -> dict[str, str]:
+        model = (
+            getattr(getattr(self.chat_generator, "server", None), "model", None) or type(self.chat_generator).__name__
+        )
+        return {"gen_ai.request.model": model, "server.address": self._host}
 
     def _audit(self, state: State) -> None:
         if audit_log() is None or is_local(host := find_host(self.chat_generator)):

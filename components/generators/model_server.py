@@ -20,6 +20,7 @@ from prefrag.components.errors import PrefragError
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.tracing import outgoing_trace
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -117,6 +118,8 @@ class ModelServer:
             "messages": [message.to_openai_dict_format() for message in messages],
             **generation_kwargs,
         }
+        if headers := outgoing_trace():
+            arguments["extra_headers"] = headers
         offered = [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]
         return {**arguments, "tools": offered} if offered else arguments
 

@@ -32,6 +32,7 @@ from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
 
@@ -132,6 +133,10 @@ class RetrievalSource(Block):
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
+    def _labels(self) -> dict[str, Any]:
+        return {"prefrag__source": self.name, "prefrag__external": self.external}
+
+    @property
     def leaves(self) -> bool:
         """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
@@ -162,13 +167,22 @@ class RetrievalSource(Block):
         :raises RunError: For a state, in place of a FilterError.
         """
         request = self._request(query, top_k, filters)
-        await self._admit_async(request)
-        try:
-            for call in self._calls(request):
-                await self.retry_policy.call_async(call)
-        except FilterError as error:
-            raise self._filter_error(request, error) from error
-        return self._output(request)
+        if request.is_closed:
+            request.search = Search(self.name, request.query, skipped=True, lookups=0)
+            return self._output(request)
+        number, labels = request.state.number if request.state else 1, self._labels
+        with measure("prefrag.search", number, **labels, prefrag__k=request.top_k) as measured:
+            await self._admit_async(request)
+            try:
+                for call in self._calls(request):
+                    await self.retry_policy.call_async(call)
+            except FilterError as error:
+                raise self._filter_error(request, error) from error
+            search = request.search
+            assert search is not None
+            measured.tags |= {"prefrag.hits": len(search.documents), "prefrag.held_back": search.skipped}
+            measured.error = "SearchFailed" if search.error else ""
+            return self._output(request)
 
     run = blocking(run_async)
 
@@ -193,10 +207,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Set the search of a request for which no provider is called, and the query that may be sent for any other."""
-        if request.is_closed:
-            request.search = Search(self.name, request.query, skipped=True, lookups=0)
-            return
+        """Set the search of a request that is held back or played, and the query that may be sent for any other."""
         try:
             if request.leaves:
                 request.query = one_line(request.query)

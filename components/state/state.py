@@ -342,6 +342,11 @@ class State(_Value):
         return self.steps[-1]
 
     @property
+    def number(self) -> int:
+        """The number of the step at work, from 1: after an observation that is the next one."""
+        return max(1, len(self.steps) + bool(self.steps and self.steps[-1].observed))
+
+    @property
     def query(self) -> str:
         """The query of the next search: that of the step, or the question for a supplement."""
         return self.step.query if self.step.action is Action.SEARCH else self.question

@@ -59,6 +59,24 @@ def test_answers_its_clients_and_leaves_the_model_alone(
     assert "Traceback" not in log, log
 
 
+def test_answers_for_a_while_after_it_was_told_to_stop_in_every_process(tmp_path: Path):
+    if os.name == "nt":
+        pytest.skip("One process serves there, without such a while.")
+    command = ("-m", "prefrag.cli.main", "serve", "--demo", "--workers", "2")
+    with server_process(*command, folder=tmp_path, PREFRAG_LAME_DUCK_SECONDS="3") as client:
+        wait_until(lambda: client.get("/ready").is_success)
+        os.kill(parent_of(worker_in(tmp_path, 2)), signal.SIGTERM)
+
+        def ask(path: str) -> int:
+            # A connection each, so that both processes answer.
+            return httpx.get(client.base_url.join(path), timeout=10).status_code
+
+        wait_until(lambda: ask("/ready") == 503)
+        assert [ask(path) for path in ("/ready", "/live") * 4] == [503, 200] * 4
+        with pytest.raises(httpx.TransportError):
+            wait_until(lambda: ask("/live") == 503)
+
+
 class TestKilled:
     """What becomes of a server whose process that serves is killed; its parent holds the port."""
 
@@ -70,21 +88,14 @@ class TestKilled:
             client.get("/live")
             yield client
 
-    def log(self, folder: Path) -> str:
-        return (folder / "server.log").read_text()
-
     def says(self, folder: Path, words: str) -> bool:
-        return words in self.log(folder)
-
-    def worker(self, folder: Path, number: int = 1) -> int:
-        wait_until(lambda: self.log(folder).count("Started server process") == number)
-        return int(re.findall(r"Started server process \[(?:\x1b\[36m)?(\d+)", self.log(folder))[-1])
+        return words in log_in(folder)
 
     def test_serves_on_and_names_the_signal_but_gives_up_when_it_keeps_dying(
         self, served: httpx.Client, tmp_path: Path
     ):
         for number, killer in enumerate(("SIGBUS", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS"), start=1):
-            os.kill(self.worker(tmp_path, number), signal.Signals[killer])
+            os.kill(worker_in(tmp_path, number), signal.Signals[killer])
             wait_until(partial(self.says, tmp_path, f"was killed by {killer}"))
             if number < 5:
                 # The connection waits for the next process.
@@ -97,12 +108,25 @@ class TestKilled:
             httpx.get(served.base_url.join("/live"))
 
     def test_goes_when_its_parent_has_gone(self, served: httpx.Client, tmp_path: Path):
-        parent = re.search(r"PPid:\s+(\d+)", Path(f"/proc/{self.worker(tmp_path)}/status").read_text())
-        assert parent is not None
-        os.kill(int(parent[1]), signal.SIGKILL)
+        os.kill(parent_of(worker_in(tmp_path)), signal.SIGKILL)
 
         with pytest.raises(httpx.TransportError):
             wait_until(lambda: httpx.get(served.base_url.join("/live")) is None)
+
+
+def log_in(folder: Path) -> str:
+    return (folder / "server.log").read_text()
+
+
+def worker_in(folder: Path, number: int = 1) -> int:
+    wait_until(lambda: log_in(folder).count("Started server process") == number)
+    return int(re.findall(r"Started server process \[(\d+)", log_in(folder))[-1])
+
+
+def parent_of(process: int) -> int:
+    parent = re.search(r"PPid:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    assert parent is not None
+    return int(parent[1])
 
 
 def wait_until(condition: Callable[[], object]) -> None:

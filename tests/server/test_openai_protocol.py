@@ -1,5 +1,6 @@
 """What clients of the OpenAI protocol rely on, over real connections."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import YAML_PIPELINES
+from prefrag.server import openai_protocol
 from prefrag.server.openai_protocol import DONE, ErrorForm, StreamEnd
 from tests.for_each import for_each
 from tests.pipelines.scripted import search
@@ -21,6 +23,7 @@ QUESTION = "In which year did the yard that built alpha win the prize?"
 MESSAGES: list[Any] = [{"role": "user", "content": QUESTION}]
 SHIPPED = sorted(file.stem for file in YAML_PIPELINES.glob("*.yaml"))
 END = "data: [DONE]\n\n"
+KEEP_ALIVE = openai_protocol._KEEP_ALIVE
 
 
 def stream(address: str, path: str = "/v1/chat/completions", model: str = "prefrag", **fields: Any) -> str:
@@ -95,6 +98,32 @@ class TestStreamEnd:
     async def test_of_other_routes_and_other_types_is_left_alone(self):
         assert await answered(StreamEnd(replying(b"x")), path="/mcp") == [b"x", b""]
         assert await answered(StreamEnd(replying(b"{}", type="application/json"))) == [b"{}", b""]
+
+
+async def test_a_silent_stream_speaks_between_its_events_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(openai_protocol, "_SILENT_SECONDS", 0.001)
+    spoken: list[bytes] = []
+    pieces = [b"data: {}\n\n", b'data: {"a":', b'"b"}\n\n', DONE]
+
+    async def thinking(scope: Any, receive: Any, send: Any) -> None:
+        await send(start("text/event-stream"))
+        for piece in pieces:
+            # An event that is not whole must not be cut: then nothing comes, however long it takes.
+            whole, before = not spoken or spoken[-1].endswith(b"\n\n"), spoken.count(KEEP_ALIVE)
+            async with asyncio.timeout(5 if whole else None):
+                for _ in range(20):
+                    await asyncio.sleep(0.001)
+                while whole and spoken.count(KEEP_ALIVE) == before:
+                    await asyncio.sleep(0.001)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    await answered(StreamEnd(thinking), spoken)
+
+    assert b"".join(part for part in spoken if part != KEEP_ALIVE) == b"".join(pieces)
+    cut = spoken.index(pieces[1])
+    assert spoken[cut + 1] == pieces[2]
+    assert spoken[0] == spoken[cut - 1] == spoken[-3] == KEEP_ALIVE
 
 
 class TestErrors:

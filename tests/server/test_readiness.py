@@ -166,6 +166,16 @@ class TestModel:
         assert set(model.looked_up) == {"/v1/models"}
         assert model.requests == [], "it costs no tokens"
 
+    def test_that_is_down_takes_nobody_out_where_the_indexes_alone_are_asked_for(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        model.health = 500
+        monkeypatch.setenv("PREFRAG_READY", "index")
+        with listening() as (_, address):
+            assert httpx.get(f"{address}/ready").status_code == 200
+            monkeypatch.setenv("PREFRAG_READY", "all")
+            assert httpx.get(f"{address}/ready").status_code == 503
+
     def test_that_is_down_is_named_neither_by_its_address_nor_its_key(
         self, model: FakeModelServer, capfd: pytest.CaptureFixture[str]
     ):

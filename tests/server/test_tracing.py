@@ -1,7 +1,9 @@
-"""Tracing: spans go out only where somebody wants them, and hold no word of a run unless somebody wants that too."""
+"""What an operator sees: spans, metrics and the log hold no word of a run, unless somebody wants that in spans."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from starlette.testclient import TestClient
 
 from prefrag import pipelines
+from prefrag.components.tracing import measure, measure_run, outgoing_trace
 from prefrag.pipelines.sent_to_models import write_sent_to_models
+from prefrag.server.log import configure_log
 from tests.pipelines.scripted import answer, scripted, search
 from tests.python_process import run_python
 from tests.server.test_mcp_tools import CALL, HEADERS
@@ -38,15 +42,30 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture(params=[False, True], ids=["", "Haystack's own switch is on"])
-def sent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """What a tracer sends that was enabled by hand."""
+def spans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """The spans that a tracer sends which was enabled by hand."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with pytest.warns(FutureWarning):
         opened = tracing.OpenTelemetryTracer(provider.get_tracer("test"))
     monkeypatch.setattr(tracing.tracer, "actual_tracer", opened)
     monkeypatch.setattr(tracing.tracer, "is_content_tracing_enabled", request.param)
-    return lambda: "".join(span.to_json() for span in exporter.get_finished_spans())
+    return exporter.get_finished_spans
+
+
+@pytest.fixture
+def sent(spans: Callable[[], Any]) -> Callable[[], str]:
+    return lambda: "".join(span.to_json() for span in spans())
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
+    """What the log says as JSON since it was last looked at."""
+    with monkeypatch.context() as now:
+        now.setenv("PREFRAG_LOG", "json")
+        configure_log()
+        yield lambda: capsys.readouterr().err
+    configure_log()
 
 
 def found_in(text: str) -> list[str]:
@@ -54,22 +73,79 @@ def found_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_spans_hold_no_word_of_a_run(served: Callable[..., TestClient], sent: Callable[[], str], way: str):
+def test_spans_metrics_and_the_log_hold_no_word_of_a_run(
+    served: Callable[..., TestClient], sent: Callable[[], str], logged: Callable[[], str], way: str
+):
     path, body = WAYS[way]
+    client = served(*SCRIPT, **FOUND)
+    logged()
 
-    reply = served(*SCRIPT, **FOUND).post(path, json=body, headers=HEADERS)
+    reply = client.post(path, json=body, headers=HEADERS)
 
     assert "privanswer" in reply.text
-    assert "haystack.async_pipeline.run" in sent()
-    assert found_in(sent()) == []
+    assert "prefrag.run" in sent()
+    assert 'prefrag_runs_total{pipeline="prefrag",status="answered"}' in (metrics := client.get("/metrics").text)
+    log = logged()
+    (run,) = [each for line in log.splitlines() if "run" in (each := json.loads(line))]
+    assert (run["status"], len(run["run"])) == ("answered", 32)
+    assert found_in(sent() + metrics + log) == []
 
 
-def test_of_an_error_a_span_has_the_type_alone(served: Callable[..., TestClient], sent: Callable[[], str]):
-    reply = served(search("privquery"), "!privanswer", **FOUND).post("/prefrag/run", json=RUN)
+def test_of_an_error_a_span_and_the_line_of_the_run_have_the_type_alone(
+    served: Callable[..., TestClient], sent: Callable[[], str], spans: Callable[[], Any], logged: Callable[[], str]
+):
+    client = served(search("privquery"), "!privanswer", **FOUND)
+    reply = client.post("/prefrag/run", json=RUN)
 
     assert (reply.status_code, "privanswer" in reply.text) == (502, True)
-    assert "RunError" in sent()
-    assert found_in(sent()) == []
+    failed = [span.name for span in spans() if span.status.status_code.name == "ERROR"]
+    assert failed[:2] == ["gen_ai.chat", "prefrag.run"]
+    (run,) = [line for line in logged().splitlines() if "Run ended" in line]
+    assert json.loads(run)["error"] == "RunFailed"
+    assert 'status="failed"' in (metrics := client.get("/metrics").text)
+    assert found_in(sent() + run + metrics) == []
+
+
+def test_a_run_has_its_steps_their_calls_and_searches_and_the_trace_of_its_request(
+    served: Callable[..., TestClient], spans: Callable[[], Any]
+):
+    trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    headers = {"traceparent": f"00-{trace}-{parent}-01", "tracestate": "vendor=privquestion"}
+    client = served(*SCRIPT, **FOUND)
+    client.post("/prefrag/run", json={"question": QUESTION}, headers=headers)
+
+    by_id = {span.context.span_id: span for span in spans()}
+    (run,) = [span for span in by_id.values() if span.name == "prefrag.run"]
+    own = sorted(
+        (span for span in by_id.values() if span.name.startswith(("prefrag.step", "prefrag.search", "gen_ai"))),
+        key=lambda span: span.start_time,
+    )
+    names = [(span.name, by_id[span.parent.span_id].name) for span in own]
+    step, call, search_ = (
+        ("prefrag.step", "prefrag.run"),
+        *((n, "prefrag.step") for n in ("gen_ai.chat", "prefrag.search")),
+    )
+    assert names in ([step, call, search_, step, call], [step, call, search_, search_, step, call])
+    assert {format(span.context.trace_id, "032x") for span in own} == {trace}
+    assert not [span.name for span in by_id.values() if span.name.startswith("haystack.")]
+    assert run.attributes["prefrag.status"] == "answered"
+    assert (own[2].attributes["prefrag.source"], own[2].attributes["prefrag.k"]) == ("local", 5)
+    assert own[1].attributes["gen_ai.operation.name"] == "chat"
+
+
+def test_a_call_of_a_model_server_carries_the_trace(spans: Callable[[], Any]):
+    with measure_run(copy_context()):
+        assert outgoing_trace() == {}
+    context = copy_context()
+    with measure_run(context) as run:
+        context.run(check_header, run)
+    assert [span.name for span in spans()] == ["prefrag.run", "gen_ai.chat", "prefrag.step", "prefrag.run"]
+
+
+def check_header(run: Any) -> None:
+    run.tags["prefrag.status"] = "answered"
+    with measure("gen_ai.chat", 1, prefrag__role="llm"):
+        assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-0[13]", outgoing_trace()["traceparent"])
 
 
 def test_words_go_only_where_that_is_wanted_too_and_are_written_down(
@@ -117,7 +193,7 @@ def test_opentelemetry_for_something_else_gets_nothing(script_pipeline: Callable
     rows = [
         ("provider", "off", {}, "[] TracerProvider"),
         ("none", "", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, "[] ProxyTracerProvider"),
-        ("provider", "true", {}, "haystack.async_pipeline.run"),
+        ("provider", "true", {}, "prefrag.run"),
     ]
     for set_up, wanted, variables, sent in rows:
         done = run_python(SET_UP, set_up, HAYSTACK_AUTO_TRACE_ENABLED=wanted, **variables)

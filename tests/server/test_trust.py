@@ -20,7 +20,7 @@ ROUTES = {
     for method, who, status, paths in [
         ("GET", "probe", 200, "/live /ready"),
         ("GET", "page", 200, "/ /page/main.js"),
-        ("GET", "read", 200, NAMES),
+        ("GET", "read", 200, f"{NAMES} /metrics"),
         ("GET", "read", 404, "/collections/no/documents"),
         # It could be a pipeline of that name.
         ("POST", "read", 405, "/page/run"),

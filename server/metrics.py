@@ -1,0 +1,83 @@
+"""What is measured, as Prometheus reads it: numbers by pipeline, role and kind of source, no names of keys or indexes.
+
+Several worker processes count in files of one folder, which ``prefrag serve`` makes, and any of them answers for all.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from prefrag.components.tracing import Measured, observers
+
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
+_PART_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
+
+# A registry of its own: the default one is that of whatever else runs in the process.
+_registry = CollectorRegistry()
+_RUNS = Counter("prefrag_runs", "Runs that have ended.", ["pipeline", "status"], registry=_registry)
+_RUN_SECONDS = Histogram(
+    "prefrag_run_seconds", "How long runs took.", ["pipeline"], buckets=_RUN_BUCKETS, registry=_registry
+)
+_CALL_SECONDS = Histogram(
+    "prefrag_model_call_seconds",
+    "How long calls of a model took, retries included.",
+    ["role", "failed"],
+    buckets=_PART_BUCKETS,
+    registry=_registry,
+)
+_SEARCH_SECONDS = Histogram(
+    "prefrag_search_seconds",
+    "How long searches took.",
+    ["source", "failed"],
+    buckets=_PART_BUCKETS,
+    registry=_registry,
+)
+_TOKENS = Counter("prefrag_tokens", "Tokens as model servers count them.", ["role", "kind"], registry=_registry)
+_HELD_BACK = Counter("prefrag_queries_held_back", "Queries that were not sent to the web.", registry=_registry)
+REFUSED = Counter("prefrag_refused", "Questions that were refused a place.", ["status"], registry=_registry)
+WAITING = Gauge(
+    "prefrag_waiting", "Requests that wait for their turn.", multiprocess_mode="livesum", registry=_registry
+)
+RUNNING = Gauge("prefrag_running", "Requests at work.", multiprocess_mode="livesum", registry=_registry)
+
+
+def count(measured: Measured) -> None:
+    """Count what has been measured."""
+    tags, failed = measured.tags, "yes" if measured.error else "no"
+    if measured.name == "prefrag.run":
+        pipeline = tags["prefrag.pipeline"]
+        _RUNS.labels(pipeline, tags["prefrag.status"]).inc()
+        _RUN_SECONDS.labels(pipeline).observe(measured.seconds)
+    elif measured.name == "gen_ai.chat":
+        role = tags["prefrag.role"]
+        _CALL_SECONDS.labels(role, failed).observe(measured.seconds)
+        for kind in ("input", "output"):
+            _TOKENS.labels(role, kind).inc(tags.get(f"gen_ai.usage.{kind}_tokens", 0))
+    elif tags.get("prefrag.held_back"):
+        _HELD_BACK.inc()
+    else:
+        source = "external" if tags["prefrag.external"] else "own"
+        _SEARCH_SECONDS.labels(source, failed).observe(measured.seconds)
+
+
+observers.append(count)
+
+
+def write_metrics() -> bytes:
+    """Write all numbers in the text format of Prometheus."""
+    registry = _registry
+    if FOLDER_VARIABLE in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)
+    return generate_latest(registry)
+
+
+def forget_process(pid: int) -> None:
+    """Take the requests of a process that has died out of the sums of those at work."""
+    if FOLDER_VARIABLE in os.environ:
+        mark_process_dead(pid)
