@@ -33,10 +33,11 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.context_window import stated_window
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
-from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -231,6 +232,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         if listed and server.model not in listed:
             text = f"The server does not list {server.model}, but {', '.join(listed[:_NAMED_MODELS])}"
             findings.append(Finding(part, "note", text))
+        findings.append(_explain_window(part, model, server))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
         return [_explain(part, str(error) or f"No reply within {_CALL_SECONDS:g} s", error)]
@@ -244,6 +246,8 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
     )
     text = strip_reasoning(reply.text or "")
     prefix = model.limit_setting.removesuffix("MAX_TOKENS")
+    if reply.meta.get("filed_as_reasoning"):
+        return [Finding(part, "problem", FILED_AS_REASONING, exit_code=1)]
     if not text and reply.meta.get("finish_reason") == "length":
         limit = model.reply_limit or _TOKENS_OF_YAML
         if limit >= _TOKENS_TO_THINK:
@@ -255,6 +259,20 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
         advice = f"Set {prefix}STRUCTURED to json_object or off."
         return [Finding(part, "note", "The server does not hold replies to a JSON schema", advice)]
     return []
+
+
+def _explain_window(part: str, model: ChatModel, server: ModelServer) -> Finding:
+    stated, used = stated_window(server), model.context_window
+    setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
+    if stated is None:
+        why = f"as {setting} sets it" if model.sets_context else f"a guess: set {setting} if it has another"
+        return Finding(part, "ok", f"The server does not state its window; {used:,} tokens are used, {why}")
+    text = f"The server's window is {stated:,} tokens"
+    if not model.sets_context:
+        return Finding(part, "ok", f"{text}, which are used")
+    if used < stated:
+        return Finding(part, "ok", f"{text}; {used:,} are used, as {setting} sets it")
+    return Finding(part, "ok", f"{text}, which are used; {setting} sets no fewer")
 
 
 class _Probe(ChatModel):
