@@ -225,14 +225,13 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         place = f"{server.model} at {server.address}"
         if read_choice() == (server.base_url, server.model):
             place += f", as it was chosen at the first question ({kept_file()}),"
-        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s")]
+        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
             advice = "PREFRAG_REMOTE_MODEL=off refuses that; PREFRAG_LOCAL_HOSTS names hosts that are yours."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
         if listed and server.model not in listed:
             text = f"The server does not list {server.model}, but {', '.join(listed[:_NAMED_MODELS])}"
             findings.append(Finding(part, "note", text))
-        findings.append(_explain_window(part, model, server))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
         return [_explain(part, str(error) or f"No reply within {_CALL_SECONDS:g} s", error)]
@@ -261,18 +260,14 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
     return []
 
 
-def _explain_window(part: str, model: ChatModel, server: ModelServer) -> Finding:
+def _explain_window(model: ChatModel, server: ModelServer) -> str:
     stated, used = stated_window(server), model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        why = f"as {setting} sets it" if model.sets_context else f"a guess: set {setting} if it has another"
-        return Finding(part, "ok", f"The server does not state its window; {used:,} tokens are used, {why}")
-    text = f"The server's window is {stated:,} tokens"
-    if not model.sets_context:
-        return Finding(part, "ok", f"{text}, which are used")
-    if used < stated:
-        return Finding(part, "ok", f"{text}; {used:,} are used, as {setting} sets it")
-    return Finding(part, "ok", f"{text}, which are used; {setting} sets no fewer")
+        why = f"as {setting} sets it" if model.sets_context else f"a guess, which {setting} corrects"
+        return f"its server states no window, and {used:,} tokens are used, {why}"
+    why = f" as {setting} sets it," if used < stated else ""
+    return f"{used:,} tokens are used,{why} of the {stated:,} that its server states"
 
 
 class _Probe(ChatModel):

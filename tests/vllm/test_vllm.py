@@ -41,7 +41,8 @@ def serve(models: Path, *arguments: str) -> Iterator[str]:
     try:
         ends = time.monotonic() + SECONDS
         while True:
-            assert process.poll() is None and time.monotonic() < ends, (models / "vllm.log").read_text()[-2000:]
+            is_alive = process.poll() is None and time.monotonic() < ends
+            assert is_alive, (models / "vllm.log").read_text()[-2000:]
             try:
                 if httpx.get(f"http://127.0.0.1:{port}/health", timeout=2).is_success:
                     break
