@@ -166,7 +166,8 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            read_window(chosen)
+            # Haystack warms up at every run, in the event loop.
+            read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from prefrag.components.both_ways import in_thread
@@ -28,23 +29,28 @@ def stated_window(server: ModelServer) -> int | None:
     return _stated.get(server)
 
 
-def read_window(server: ModelServer) -> None:
+def read_window(server: ModelServer, again: bool = True) -> None:
     """Ask a server for its window, once a process; whether it answers is seen at the first call.
 
     :param server: The server.
+    :param again: Ask one that did not answer once more, after a while.
     """
-    if server in _stated or time.monotonic() < _silent_until.get(server, 0.0):
+    if not _is_due(server, again):
         return
-    try:
+    # Beforehand, so that of the calls that come while a server hangs only the first one waits for it.
+    _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
+    # Asked beside a call, which reports what is wrong with the server.
+    with suppress(Exception):
         _stated[server] = _find_window(server)
-    except Exception:
-        # Asked beside a call, which reports what is wrong with the server.
-        _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
 
 
-read_window_async = in_thread(
-    read_window, when=lambda server: server not in _stated and time.monotonic() >= _silent_until.get(server, 0.0)
-)
+def _is_due(server: ModelServer, again: bool = True) -> bool:
+    if server in _stated or server not in _silent_until:
+        return server not in _stated
+    return again and time.monotonic() >= _silent_until[server]
+
+
+read_window_async = in_thread(read_window, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:

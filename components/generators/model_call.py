@@ -57,7 +57,7 @@ class Prepared:
     state: State
     tools: Sequence[Tool] = ()
     keep_thinking: bool = False
-    shorten: Callable[[], Prepared] | None = field(default=None, repr=False)
+    shorten: Callable[[State], Prepared] | None = field(default=None, repr=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -159,7 +159,9 @@ class ModelCall:
             text = render_prompt(prompt, **render(kept))
             return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
 
-        def fit(window: int, parameters: dict[str, Any], shorten: Callable[[], Prepared] | None) -> Prepared:
+        def fit(
+            reached: State, window: int, parameters: dict[str, Any], shorten: Callable[[State], Prepared] | None
+        ) -> Prepared:
             try:
                 fitted = fit_to_window(
                     conversation,
@@ -169,10 +171,9 @@ class ModelCall:
                     tokens=_tokens,
                 )
             except ValueError as error:
-                raise RunError(f"The {self.caller} cannot call its model: {error}", state) from error
-            reached = state
+                raise RunError(f"The {self.caller} cannot call its model: {error}", reached) from error
             if fitted.documents_cut or fitted.documents_shortened:
-                reached = state.with_event(
+                reached = reached.with_event(
                     "cut",
                     caller=self.caller,
                     documents_cut=fitted.documents_cut,
@@ -183,13 +184,13 @@ class ModelCall:
 
         window = self.context_window
 
-        def shorten() -> Prepared:
+        def shorten(reached: State) -> Prepared:
             # Where the server states no smaller window than was thought, its tokens are shorter than was estimated.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
-            return fit(smaller, limit_reply(generation_kwargs, reply), None)
+            return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
 
-        return fit(window, generation_kwargs, shorten)
+        return fit(state, window, generation_kwargs, shorten)
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
         """Make the call.
@@ -246,7 +247,7 @@ class ModelCall:
         except Exception as error:
             if call.shorten is None or not is_too_long(error):
                 raise self._failure(error, call.state) from error
-            return await self.send_for_message_async(call.shorten())
+            return await self.send_for_message_async(call.shorten(self._count_sent(call.state, {})))
         return self._read_output(output, call)
 
     send_for_message = blocking(send_for_message_async)

@@ -17,5 +17,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
     # A port may be given out again, to a server that refuses nothing.
     monkeypatch.setattr(refused_parameters, "_refused", {})
     monkeypatch.setattr(context_window, "_stated", {})
+    monkeypatch.setattr(context_window, "_silent_until", {})
     yield running
     running.close()

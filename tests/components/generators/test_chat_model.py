@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from prefrag.components.generators import chat_model, context_window
 from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 from prefrag.components.generators.model_call import ModelCall
-from prefrag.components.generators.model_server import ModelServerError
+from prefrag.components.generators.model_server import ModelServer, ModelServerError
 from prefrag.components.state.state import RunError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
 from tests.components.samples import state
@@ -360,6 +361,7 @@ class TestWindow:
     )
     def test_is_read_from_the_server_where_it_states_one(self, server: FakeModelServer, listed: Any, window: int):
         context_window._stated.clear()
+        context_window._silent_until.clear()
         server.listed = listed
         model = ChatModel()
         model.warm_up()
@@ -385,9 +387,30 @@ class TestWindow:
         assert [len(one["messages"][0]["content"]) < 2_100 for one in server.requests] == [False, True]
         assert server.requests[1]["response_format"] == FORMAT
         assert reached.events[-1].data["context_window"] == 700
+        assert reached.sent_to_models[0].calls == 2, "what was refused has left as well"
         with pytest.raises(RunError, match="maximum context length"):
             call.send(prepared)
         assert len(server.requests) == 4, "only once more"
+
+    def test_is_asked_for_beside_the_event_loop_and_of_a_server_that_hangs_once_in_a_while(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        asked: list[threading.Thread] = []
+
+        def hang(asked_one: ModelServer) -> None:
+            asked.append(threading.current_thread())
+            raise TimeoutError
+
+        monkeypatch.setattr(context_window, "_find_window", hang)
+        model = ChatModel()
+        for _ in range(2):
+            asyncio.run(model.run_async(QUESTION))
+        assert [one is threading.current_thread() for one in asked] == [False]
+        context_window._silent_until = dict.fromkeys(context_window._silent_until, 0.0)
+        model.warm_up()
+        assert len(asked) == 1, "an engine warms up in its event loop"
+        model.run(QUESTION)
+        assert len(asked) == 2
 
 
 class TestSerialisation:
