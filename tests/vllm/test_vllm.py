@@ -1,5 +1,6 @@
 """A real vLLM on this machine's processor: `make test-vllm`, or PREFRAG_TEST_VLLM names the python of its environment."""
 
+import asyncio
 import os
 import re
 import socket
@@ -11,9 +12,13 @@ from typing import Any
 
 import httpx
 import pytest
+from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
 from prefrag.cli.checks import examine
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.judge.model_judge import ModelJudge
+from tests.components.samples import document, found, search_step, state
 
 PYTHON = os.environ.get("PREFRAG_TEST_VLLM", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="PREFRAG_TEST_VLLM names no python of an environment with vLLM")
@@ -93,36 +98,68 @@ class TestOneServer:
         result = ask("vanilla_local", documents=[{"title": "long", "content": text}])
         assert [one["context_window"] for one in result["trace"] if one["kind"] == "cut"] == [2048]
 
-    def test_a_call_of_a_tool_is_really_made(self, server: str):
-        result = ask(
-            "prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": {"tool_choice": "required"}}
-        )
-        assert any(step["action"] == "search" for step in result["steps"])
-
-    def test_an_adapter_judges_by_its_name_and_prompts_are_found_in_the_cache(
+    def test_a_tool_is_called_an_adapter_judges_by_its_name_and_prompts_are_found_in_the_cache(
         self, server: str, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
         monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
-        result = ask(
-            "prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": {"tool_choice": "required"}}
-        )
-        verdicts = [one for one in result["trace"] if one["kind"] == "verdict"]
-        assert any(one["judged_by"] == "model" and one["parsed"] for one in verdicts), verdicts
-        assert result["usage"]["cached_tokens"] > 0
+        before = metric(server, "vllm:prefix_cache_hits_total")
+        # Without a penalty so small a model repeats itself up to the limit, within the call.
+        sampling = {"tool_choice": "required", "temperature": 0, "frequency_penalty": 1.0}
 
-    @pytest.mark.parametrize("pipeline", ["flare", "ircot"])
-    def test_log_probabilities_and_continued_turns_are_taken(self, server: str, pipeline: str):
-        assert ask(pipeline)["usage"]["llm_calls"] > 0
+        result = ask("prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": sampling})
 
-    def test_a_client_that_leaves_ends_its_call(self, server: str):
-        body = {"model": "small", "messages": [{"role": "user", "content": "Count."}], "max_tokens": 1500}
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{server}/v1/chat/completions", json={**body, "ignore_eos": True}, timeout=3)
-        ends = time.monotonic() + 15
-        while metric(server, "vllm:num_requests_running") and time.monotonic() < ends:
-            time.sleep(0.5)
-        assert metric(server, "vllm:num_requests_running") == 0
+        assert [step["action"] for step in result["steps"]][:2] == ["search", "search"]
+        verdicts = [one for one in result["trace"] if one["kind"] == "verdict" and one["judged_by"] == "model"]
+        assert {one["parsed"] for one in verdicts} == {True}
+        cached, read = (result["usage"][name] for name in ("cached_tokens", "prompt_tokens"))
+        print(f"{cached} of {read} tokens of prompts were in the cache: {cached / read:.0%}")
+        assert 0 < cached == metric(server, "vllm:prefix_cache_hits_total") - before
+
+    def test_a_judge_is_held_to_its_schema_and_is_the_adapter(self, server: str, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
+        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        monkeypatch.setenv("PREFRAG_JUDGE_MAX_TOKENS", "80")
+        passages = [document("alpha"), document("beta")]
+        judge = ModelJudge(ChatModel(role="judge"))
+
+        message, _ = judge.call.send_for_message(judge.prepare(state(search_step("beta", found(*passages)))))
+
+        assert message.meta["model"] == "judge"
+        assert judge.score(state(), passages)[0].parsed
+        monkeypatch.setenv("PREFRAG_JUDGE_STRUCTURED", "off")
+        assert not judge.score(state(), passages)[0].parsed, "the schema makes it readable"
+
+    def test_flare_reads_the_log_probabilities(self, server: str):
+        # It would end with "The next sentence is:".
+        sampling = {"temperature": 0, "logprobs": True, "extra_body": {"min_tokens": 25}}
+        looked = [one for one in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in one]
+        assert 0 < looked[0]["lowest"] < 1
+
+    def test_a_turn_is_continued(self, server: str, caplog: pytest.LogCaptureFixture):
+        begun = [ChatMessage.from_user("What is the capital of France?"), ChatMessage.from_assistant("The capital of")]
+        flags = {"continue_final_message": True, "add_generation_prompt": False}
+        reply = ChatModel().run(begun, {"temperature": 0, "extra_body": flags})["replies"][0]
+        assert reply.text.startswith(" France is Paris")
+        formats = dict.fromkeys(("reasoner.reply_format", "forced.reply_format"), "tags")
+        assert ask("prefrag", formats, max_steps=1)["usage"]["llm_calls"] > 1
+        assert "made again without" not in caplog.text, "the server refused something"
+
+    async def test_a_run_that_is_left_ends_its_call(self, server: str, monkeypatch: pytest.MonkeyPatch):
+        async def comes_to(number: int) -> bool:
+            for _ in range(30):
+                if await asyncio.to_thread(metric, server, "vllm:num_requests_running") == number:
+                    return True
+                await asyncio.sleep(0.5)
+            return False
+
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "1200")
+        endless = {"reasoner.generation_kwargs": {"extra_body": {"ignore_eos": True}}}
+        run = asyncio.create_task(pipelines.ask_async(pipelines.load("vanilla_local", replace=endless), QUESTION))
+        assert await comes_to(1)
+        run.cancel()
+        assert await comes_to(0)
+        assert run.cancelled()
 
 
 async def test_a_parser_of_reasoning_over_a_model_that_does_not_think_is_named(
