@@ -155,6 +155,7 @@ class TestOneServer:
 
         monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "1200")
         endless = {"reasoner.generation_kwargs": {"extra_body": {"ignore_eos": True}}}
+        assert await comes_to(0)
         run = asyncio.create_task(pipelines.ask_async(pipelines.load("vanilla_local", replace=endless), QUESTION))
         assert await comes_to(1)
         run.cancel()
