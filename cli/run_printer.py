@@ -42,6 +42,7 @@ class RunPrinter:
         "answer": "bold",
         "unreadable": "yellow",
         "cut_off": "yellow",
+        "filed_as_reasoning": "yellow",
         "unknown_action": "yellow",
         "exhausted": "yellow",
         "held_back": "yellow",
@@ -187,8 +188,9 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
 def _write_counts(result: dict[str, Any]) -> str:
     counts, usage = result["counts"], result["usage"]
     searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
+    cached = f" ({usage['cached_tokens']:,} from the server's cache)" if usage.get("cached_tokens") else ""
     calls = (
-        f"{usage['llm_calls']} model calls, {usage['prompt_tokens']:,} tokens read and "
+        f"{usage['llm_calls']} model calls, {usage['prompt_tokens']:,} tokens read{cached} and "
         f"{usage['completion_tokens']:,} written"
     )
     made = calls if usage["llm_calls"] else "no model call"

@@ -89,7 +89,8 @@ class ModelSettings(BaseSettings):
     context: Tokens = _setting(
         None,
         "its window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
-        "8192, of a GGUF file 4096",
+        "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, of a GGUF file "
+        "4096",
     )
     max_tokens: Tokens = _setting(
         None,

@@ -26,6 +26,7 @@ SENTENCES = {
         "Cut to fit the {caller}'s window of {context_window} tokens: {documents_cut} passages left out, "
         "{documents_shortened} shortened"
     ),
+    "filed_as_reasoning": "No words from the {caller}: {message}",
     "cut_off": "Reply of the {caller} cut off<limit? at {limit} tokens>: {setting} sets how long it may be",
     "error": "Error of the {caller}: {message}",
     "evaluated": (

@@ -354,10 +354,12 @@ def _log_failure(error: Exception) -> None:
     logger.error("A run broke off: %s", one_line(without_userinfo(str(error))))
 
 
-def _count_usage(result: Mapping[str, Any]) -> dict[str, int]:
+def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
     usage = result.get("usage") or {}
     read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    cached = usage.get("cached_tokens")
+    details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}
 
 
 def _make_completion(

@@ -14,6 +14,7 @@ from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import blocking, call_component, either
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
+from prefrag.components.generators.context_window import learn_window, read_window, read_window_async, stated_window
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
 from prefrag.components.generators.model_host import THIS_MACHINE, read_host
@@ -112,9 +113,16 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """Tokens of prompt and reply together."""
-        default = embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
-        return self._settings.context or default
+        """Tokens of prompt and reply together: as set, within what the server states."""
+        if self.is_embedded:
+            return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
+        stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
+        return min(filter(None, (self._settings.context, stated)), default=_SERVER_CONTEXT_WINDOW)
+
+    @property
+    def sets_context(self) -> bool:
+        """Whether the environment sets the window."""
+        return self._settings.context is not None
 
     @property
     def reply_limit(self) -> int | None:
@@ -158,6 +166,8 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
+            # Haystack warms up at every run, in the event loop.
+            read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -183,11 +193,14 @@ class ChatModel:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
+        # It may not have answered yet when the component warmed up.
+        await either(read_window, read_window_async, chosen)
         call = _ServerCall(chosen, messages, self._request(kwargs))
         while True:
             try:
                 return call.finish(await either(chosen.call, chosen.call_async, call.messages, call.request, tools))
             except ModelServerError as error:
+                learn_window(chosen, error)
                 call.simplify(error)
 
     run = blocking(run_async)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -13,9 +13,10 @@ from haystack.tools import Tool
 
 from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
 from prefrag.components.both_ways import blocking, call_component
+from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
-from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
+from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, has_open_reasoning, strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.state.state import ModelTraffic, RunError, State
@@ -50,6 +51,7 @@ class Prepared:
     :param state: The state, with what was cut from the prompt in its trace.
     :param tools: The tools that the model may call.
     :param keep_thinking: Leave thinking blocks in the text of the reply.
+    :param shorten: Fits the prompt anew, after the server has refused it as too long; None where that was done.
     """
 
     messages: list[ChatMessage]
@@ -57,6 +59,7 @@ class Prepared:
     state: State
     tools: Sequence[Tool] = ()
     keep_thinking: bool = False
+    shorten: Callable[[State], Prepared] | None = field(default=None, repr=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -152,33 +155,44 @@ class ModelCall:
         """
         limit = getattr(self.chat_generator, "reply_limit", None)
         generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
-        window = self.context_window
-        reply_tokens = min(reply_limit(generation_kwargs) or 512, window // 2)
         tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
 
         def conversation(kept: Observations) -> list[ChatMessage]:
             text = render_prompt(prompt, **render(kept))
             return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
 
-        try:
-            fitted = fit_to_window(
-                conversation,
-                observations,
-                context_window=window - tool_tokens,
-                reply_tokens=reply_tokens,
-                tokens=_tokens,
-            )
-        except ValueError as error:
-            raise RunError(f"The {self.caller} cannot call its model: {error}", state) from error
-        if fitted.documents_cut or fitted.documents_shortened:
-            state = state.with_event(
-                "cut",
-                caller=self.caller,
-                documents_cut=fitted.documents_cut,
-                documents_shortened=fitted.documents_shortened,
-                context_window=window,
-            )
-        return Prepared(fitted.prompt, generation_kwargs, state, tools, keep_thinking)
+        def fit(
+            reached: State, window: int, parameters: dict[str, Any], shorten: Callable[[State], Prepared] | None
+        ) -> Prepared:
+            try:
+                fitted = fit_to_window(
+                    conversation,
+                    observations,
+                    context_window=window - tool_tokens,
+                    reply_tokens=min(reply_limit(parameters) or 512, window // 2),
+                    tokens=_tokens,
+                )
+            except ValueError as error:
+                raise RunError(f"The {self.caller} cannot call its model: {error}", reached) from error
+            if fitted.documents_cut or fitted.documents_shortened:
+                reached = reached.with_event(
+                    "cut",
+                    caller=self.caller,
+                    documents_cut=fitted.documents_cut,
+                    documents_shortened=fitted.documents_shortened,
+                    context_window=window,
+                )
+            return Prepared(fitted.prompt, parameters, reached, tools, keep_thinking, shorten)
+
+        window = self.context_window
+
+        def shorten(reached: State) -> Prepared:
+            # Where the server states no smaller window than was thought, its tokens are shorter than was estimated.
+            smaller = stated if (stated := self.context_window) < window else window * 3 // 4
+            reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
+            return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
+
+        return fit(state, window, generation_kwargs, shorten)
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
         """Make the call.
@@ -236,16 +250,21 @@ class ModelCall:
             try:
                 output = await call_component(self.chat_generator, call.arguments)
             except Exception as error:
-                raise self._failure(error, call.state) from error
+                if call.shorten is None or not is_too_long(error):
+                    raise self._failure(error, call.state) from error
+                chat.error = type(error).__name__
+                shorter = call.shorten(self._count_sent(call.state, {}))
+            else:
+                message, state = self._read_output(output, call)
+                usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
+                chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
+                chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
+                # A server may write anything there.
+                chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
+                return message, state
             finally:
                 chat.tags |= self._describe()
-            message, state = self._read_output(output, call)
-            usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
-            chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
-            chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-            # A server may write anything there.
-            chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
-            return message, state
+        return await self.send_for_message_async(shorter)
 
     send_for_message = blocking(send_for_message_async)
 
@@ -303,6 +322,8 @@ class ModelCall:
         if meta.get("finish_reason") == "length":
             meta["reply_limit"] = limit = reply_limit(call.generation_kwargs)
             state = state.with_event("cut_off", caller=self.caller, limit=limit, setting=self.limit_setting)
+        if meta.get("filed_as_reasoning"):
+            state = state.with_event("filed_as_reasoning", caller=self.caller, message=FILED_AS_REASONING)
         return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
 
 

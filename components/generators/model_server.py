@@ -294,14 +294,16 @@ async def _connect(key: tuple[asyncio.AbstractEventLoop, ModelServer]) -> _Conne
         await client.close()
 
 
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
     """Read the replies of a completion, without a separate reasoning."""
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
-    counts = {name: count for name in _COUNTS if isinstance(usage, dict) and isinstance(count := usage.get(name), int)}
+    usage = usage if isinstance(usage, dict) else {}
+    usage = {**usage, **(details if isinstance(details := usage.get("prompt_tokens_details"), dict) else {})}
+    counts = {name: count for name in _COUNTS if isinstance(count := usage.get(name), int)}
     return [
         _read_choice(choice, {"model": completion.get("model"), "index": index, "usage": counts})
         for index, choice in enumerate(completion["choices"])
@@ -319,6 +321,9 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
     if logprobs := read_logprobs(choice.get("logprobs")):
         # Under the name that Haystack's own generators give it.
         meta["logprobs"] = {"content": logprobs}
+    thought = message.get("reasoning") or message.get("reasoning_content")
+    if thought and not text.strip() and not requested and finish_reason != "length":
+        meta["filed_as_reasoning"] = True
     return ChatMessage.from_assistant(
         repair(text), tool_calls=calls, meta=repair({**meta, "finish_reason": finish_reason})
     )

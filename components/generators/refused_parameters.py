@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack.dataclasses import ChatMessage, ChatRole
 
+from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 
 # The statuses with which servers refuse a parameter that they do not know.
@@ -43,7 +44,7 @@ def remember(server: ModelServer, names: Iterable[str]) -> None:
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
     """Find the parameters for which a server refused a call."""
-    if error.status not in _BAD_REQUEST:
+    if error.status not in _BAD_REQUEST or is_too_long(error):
         return [], False
     sent = {**request, **(request.get("extra_body") or {})}
     present = [name for name in _ADVICE if sent.get(name) is not None]

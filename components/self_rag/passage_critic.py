@@ -32,6 +32,7 @@ from prefrag.components.state.state import (
     State,
     Step,
     Usage,
+    add_known,
     identity,
     sum_traffic,
 )
@@ -276,6 +277,7 @@ def _join(*states: State) -> State:
         sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),
         sum(usage.prompt_tokens for usage in usages),
         sum(usage.completion_tokens for usage in usages),
+        add_known(*(usage.cached_tokens for usage in usages)),
         sum_traffic(sent for usage in usages for sent in usage.models),
     )
     return replace(states[0], usage=usage, events=tuple(event for state in states for event in state.events))

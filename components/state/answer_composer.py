@@ -60,6 +60,9 @@ def compose(
     elif not answer and not last.withheld and not asks:
         errors.append("The model gave no answer in words.")
     errors += _cut_off(state)
+    if not answer:
+        filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")
+        errors += list(filed)[:1]
     # A reader knows the sentence that carries its answer.
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
     answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
@@ -110,6 +113,7 @@ def compose(
             "calls": dict(state.usage.llm_calls),
             "prompt_tokens": state.usage.prompt_tokens,
             "completion_tokens": state.usage.completion_tokens,
+            "cached_tokens": state.usage.cached_tokens,
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,

@@ -295,12 +295,14 @@ class Usage(_Value):
     :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
+    :param cached_tokens: Those of the tokens read that the server had kept from earlier calls; None where none says so.
     :param models: What was sent to which model.
     """
 
     llm_calls: Mapping[str, int] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int | None = None
     models: tuple[ModelTraffic, ...] = ()
 
 
@@ -434,6 +436,7 @@ class State(_Value):
             llm_calls=calls,
             prompt_tokens=self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
             completion_tokens=self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
+            cached_tokens=add_known(self.usage.cached_tokens, usage.get("cached_tokens")),
         )
         return replace(self, usage=counted)
 
@@ -455,6 +458,12 @@ class State(_Value):
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
         return replace(self.with_last(searches=searches), events=events)
+
+
+def add_known(*counts: int | None) -> int | None:
+    """Add up what is known; None where nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _once(documents: Iterable[Document]) -> tuple[Document, ...]:

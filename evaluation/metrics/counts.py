@@ -13,6 +13,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
         of appendix A.6 of PrefRAG, ``lookups`` (queries that these sent), ``prompt_tokens``, ``completion_tokens``,
+        ``cached_tokens`` (of those read, where the server says so),
         ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
         ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or
         less, because of an error that the run survived).
@@ -25,6 +26,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
         **{name: float(retrievals.get(name) or 0) for name in _RETRIEVALS},
         "prompt_tokens": float(usage.get("prompt_tokens") or 0),
         "completion_tokens": float(usage.get("completion_tokens") or 0),
+        **({} if (cached := usage.get("cached_tokens")) is None else {"cached_tokens": float(cached)}),
         "forced": float(bool(result.get("forced"))),
         "not_found": float(bool(result.get("not_found"))),
         "unparsable": float(count_unparsable(result)),

@@ -119,6 +119,24 @@ class TestModel:
         assert code == 0
         assert found["model"][1]["text"] == "The server does not list served, but other"
 
+    @for_each(
+        "setting, stated", ("", "2,048 tokens are used, of the 2,048"), ("900", "900 tokens are used, as PREFRAG_LLM")
+    )
+    def test_the_window_that_the_server_states_is_used_where_no_smaller_one_is_set(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch, setting: str, stated: str
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_CONTEXT", setting)
+        model.listed = {"data": [{"id": "served", "max_model_len": 2048}]}
+
+        assert stated in examined()[1]["model"][0]["text"]
+
+    def test_one_whose_words_are_all_filed_as_reasoning_is_a_problem_with_its_cause(self, model: FakeModelServer):
+        model.answers = [(200, completion("OK")), (200, completion(None, reasoning="Yes."))]
+
+        code, found = examined()
+
+        assert (code, "--reasoning-parser" in found["model"][1]["text"]) == (1, True)
+
     def test_one_that_refuses_the_key_or_is_down_is_a_problem(self, model: FakeModelServer):
         model.answers = [(401, {})]
         refused = examined()

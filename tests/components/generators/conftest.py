@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prefrag.components.generators import refused_parameters
+from prefrag.components.generators import context_window, refused_parameters
 from tests.components.generators.fake_model_server import FakeModelServer
 
 
@@ -16,5 +16,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
     monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
     # A port may be given out again, to a server that refuses nothing.
     monkeypatch.setattr(refused_parameters, "_refused", {})
+    monkeypatch.setattr(context_window, "_stated", {})
+    monkeypatch.setattr(context_window, "_silent_until", {})
     yield running
     running.close()

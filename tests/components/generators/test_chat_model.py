@@ -3,18 +3,23 @@
 import asyncio
 import copy
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
-from prefrag.components.generators import chat_model
+from prefrag.components.generators import chat_model, context_window
 from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
-from prefrag.components.generators.model_server import ModelServerError
+from prefrag.components.generators.model_call import ModelCall
+from prefrag.components.generators.model_server import ModelServer, ModelServerError
+from prefrag.components.state.state import RunError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
+from tests.components.samples import state
 from tests.components.serialisation import rebuilt, serialised
 from tests.for_each import for_each
 
@@ -343,6 +348,69 @@ class TestCall:
             5,
         )
         assert request["messages"][-1] == {"role": "assistant", "content": "It is in"}
+
+
+class TestWindow:
+    @for_each(
+        "listed, window",
+        ({"data": [{"id": "tiny", "max_model_len": 2048}]}, 2_048),
+        ({"data": [{"id": "tiny", "parent": "base"}, {"id": "base", "max_model_len": 4096}]}, 4_096),
+        ({"data": [{"id": "tiny", "meta": {"n_ctx_train": 9}}], "default_generation_settings": {"n_ctx": 7}}, 7),
+        ({"data": [{"id": "tiny", "max_model_len": "many"}]}, 8_192),
+        ([], 8_192),
+    )
+    def test_is_read_from_the_server_where_it_states_one(self, server: FakeModelServer, listed: Any, window: int):
+        context_window._stated.clear()
+        context_window._silent_until.clear()
+        server.listed = listed
+        model = ChatModel()
+        model.warm_up()
+        assert model.context_window == window
+
+    @both_ways
+    def test_a_prompt_that_is_refused_as_too_long_is_cut_once_more_and_sent_again(
+        self, server: FakeModelServer, how: str, tmp_path: Path
+    ):
+        refusal = {"error": {"message": "This model's maximum context length is 700 tokens.", "code": 400}}
+        server.answers = [(400, refusal), (200, completion("Paris")), (400, refusal)]
+        file = tmp_path / "own.jinja"
+        file.write_text("{{ text }}")
+        call = ModelCall("judge", ChatModel())
+        documents = [[Document(content="word " * 1_000)]]
+        prepared = call.prepare(
+            state(), str(file), documents, lambda kept: {"text": kept[0][0].content}, response_format=FORMAT
+        )
+
+        text, reached = asyncio.run(call.send_async(prepared)) if how == "async" else call.send(prepared)
+
+        assert text == "Paris"
+        assert [len(one["messages"][0]["content"]) < 2_100 for one in server.requests] == [False, True]
+        assert server.requests[1]["response_format"] == FORMAT
+        assert reached.events[-1].data["context_window"] == 700
+        assert reached.sent_to_models[0].calls == 2, "what was refused has left as well"
+        with pytest.raises(RunError, match="maximum context length"):
+            call.send(prepared)
+        assert len(server.requests) == 4, "only once more"
+
+    def test_is_asked_for_beside_the_event_loop_and_of_a_server_that_hangs_once_in_a_while(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        asked: list[threading.Thread] = []
+
+        def hang(asked_one: ModelServer) -> None:
+            asked.append(threading.current_thread())
+            raise TimeoutError
+
+        monkeypatch.setattr(context_window, "_find_window", hang)
+        model = ChatModel()
+        for _ in range(2):
+            asyncio.run(model.run_async(QUESTION))
+        assert [one is threading.current_thread() for one in asked] == [False]
+        context_window._silent_until = dict.fromkeys(context_window._silent_until, 0.0)
+        model.warm_up()
+        assert len(asked) == 1, "an engine warms up in its event loop"
+        model.run(QUESTION)
+        assert len(asked) == 2
 
 
 class TestSerialisation:

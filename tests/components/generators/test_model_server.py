@@ -80,12 +80,13 @@ class TestUnusualReplies:
     def test_of_a_tool_call_that_cannot_be_read_are_marked_and_have_odd_counts_left_out(
         self, server: FakeModelServer, how: str, function: Any
     ):
-        usage = {"prompt_tokens": float("nan"), "completion_tokens": 3}
+        cached = {"cached_tokens": 2, "audio_tokens": None}
+        usage = {"prompt_tokens": float("nan"), "completion_tokens": 3, "prompt_tokens_details": cached}
         answer = completion("I look.", tool_calls=[{"id": 7, "function": function}])
         server.answers = [(200, {**answer, "usage": usage})]
         reply = call(connection(server), how)
         assert (reply.tool_calls, reply.meta["finish_reason"]) == ([], "tool_calls")
-        assert reply.meta["usage"] == {"completion_tokens": 3}
+        assert reply.meta["usage"] == {"completion_tokens": 3, "cached_tokens": 2}
 
     @both_ways
     @pytest.mark.parametrize(

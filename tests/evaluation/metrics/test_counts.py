@@ -36,7 +36,8 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
     switched = observed_step(BETA, GAMMA, source="web", searches=(found(ALPHA), found(BETA, GAMMA, source="web")))
     reached = state(observed_step(ALPHA), switched, answer_step(label=Label.CORRECT))
     for caller in ("reasoner", "judge", "reasoner", "reasoner"):
-        reached = reached.with_call(caller, {"usage": {"prompt_tokens": 100, "completion_tokens": 10}})
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "cached_tokens": 50}
+        reached = reached.with_call(caller, {"usage": usage})
 
     result = compose(reached)
 
@@ -51,6 +52,7 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
         "lookups": 3,
         "prompt_tokens": 400,
         "completion_tokens": 40,
+        "cached_tokens": 200,
         "forced": 0,
         "not_found": 0,
         "unparsable": 0,

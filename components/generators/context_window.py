@@ -1,0 +1,102 @@
+"""The window of a model as its server states it: in its list of models, or where it refuses a prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from prefrag.components.both_ways import in_thread
+from prefrag.components.generators.model_server import ModelServer
+
+_SECONDS = 2.0
+_MAX_BYTES = 1_000_000
+# A server that did not answer may be about to start.
+_AGAIN_SECONDS = 30.0
+# The codes of OpenAI and llama.cpp, and the words of vLLM and others.
+_TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
+_STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
+
+_stated: dict[ModelServer, int | None] = {}
+_silent_until: dict[ModelServer, float] = {}
+
+
+def stated_window(server: ModelServer) -> int | None:
+    """Return the window that a server has stated; None where it has not been asked, or does not say."""
+    return _stated.get(server)
+
+
+def read_window(server: ModelServer, again: bool = True) -> None:
+    """Ask a server for its window, once a process; whether it answers is seen at the first call.
+
+    :param server: The server.
+    :param again: Ask one that did not answer once more, after a while.
+    """
+    if not _is_due(server, again):
+        return
+    # Beforehand, so that of the calls that come while a server hangs only the first one waits for it.
+    _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
+    # Asked beside a call, which reports what is wrong with the server.
+    with suppress(Exception):
+        _stated[server] = _find_window(server)
+
+
+def _is_due(server: ModelServer, again: bool = True) -> bool:
+    if server in _stated or server not in _silent_until:
+        return server not in _stated
+    return again and time.monotonic() >= _silent_until[server]
+
+
+read_window_async = in_thread(read_window, when=_is_due)
+
+
+def is_too_long(error: Exception) -> bool:
+    """Check whether a server refused a prompt because it is longer than the window."""
+    status = getattr(error, "status", None) or getattr(error, "status_code", None)
+    return status == 400 and _TOO_LONG.search(str(error)) is not None
+
+
+def learn_window(server: ModelServer, error: Exception) -> None:
+    """Keep the window that a refusal states."""
+    if is_too_long(error) and (stated := _STATED.search(str(error))):
+        _stated[server] = int(stated[1])
+
+
+def _find_window(server: ModelServer) -> int | None:
+    root = server.base_url.rstrip("/")
+    listed = _get(server, f"{root}/models")
+    entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
+    model = entries.get(server.model) or {}
+    # An adapter of vLLM states its base model alone.
+    for one in (model, entries.get(model.get("parent")) or {}):
+        if window := _count(one.get("max_model_len")):
+            return window
+    trained = _count((model.get("meta") or {}).get("n_ctx_train"))
+    if not trained:
+        return None
+    # llama.cpp lists the window with which a model was trained; that of a request is a share of the server's.
+    properties = _get(server, f"{root.removesuffix('/v1')}/props")
+    return _count((properties.get("default_generation_settings") or {}).get("n_ctx"))
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+def _get(server: ModelServer, url: str) -> dict[str, Any]:
+    import httpx
+
+    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+    body, deadline = b"", time.monotonic() + _SECONDS
+    # Without the certificates, whose reading takes longer than the request, where there is nothing to certify.
+    with httpx.stream("GET", url, headers=headers, timeout=_SECONDS, verify=url.startswith("https:")) as response:
+        response.raise_for_status()
+        for part in response.iter_bytes():
+            body += part
+            if len(body) > _MAX_BYTES or time.monotonic() > deadline:
+                raise TimeoutError
+    found = json.loads(body)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,172 @@
+"""A real vLLM on this machine's processor: `make test-vllm`, or PREFRAG_TEST_VLLM names the python of its environment."""
+
+import asyncio
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from haystack.dataclasses import ChatMessage
+
+from prefrag import pipelines
+from prefrag.cli.checks import examine
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.judge.model_judge import ModelJudge
+from tests.components.samples import document, found, search_step, state
+
+PYTHON = os.environ.get("PREFRAG_TEST_VLLM", "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="PREFRAG_TEST_VLLM names no python of an environment with vLLM")
+QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
+SECONDS = 300
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    subprocess.run([PYTHON, Path(__file__).with_name("make_models.py"), folder], check=True, timeout=SECONDS)
+    return folder
+
+
+def serve(models: Path, *arguments: str) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    given = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(models / "base")]
+    command += ["--served-model-name", "small", "--host", "127.0.0.1", "--port", str(port), "--dtype", "bfloat16"]
+    command += ["--enforce-eager", "--max-num-seqs", "16", "--max-model-len", "2048", *arguments]
+    with (models / "vllm.log").open("w") as log:
+        process = subprocess.Popen(command, env={**os.environ, **given}, stdout=log, stderr=log)
+    try:
+        ends = time.monotonic() + SECONDS
+        while True:
+            is_alive = process.poll() is None and time.monotonic() < ends
+            assert is_alive, (models / "vllm.log").read_text()[-2000:]
+            try:
+                if httpx.get(f"http://127.0.0.1:{port}/health", timeout=2).is_success:
+                    break
+            except httpx.HTTPError:
+                time.sleep(1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def started(models: Path) -> Iterator[str]:
+    adapter = ("--enable-lora", "--lora-modules", f"judge={models / 'judge'}")
+    yield from serve(
+        models, *adapter, "--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--enable-prompt-tokens-details"
+    )
+
+
+@pytest.fixture
+def server(started: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    name(monkeypatch, started)
+    return started
+
+
+def name(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("PREFRAG_INDEX", "demo")
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", f"{address}/v1")
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "small")
+    monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "80")
+
+
+def ask(pipeline: str, replace: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return pipelines.ask(QUESTION, pipelines.load(pipeline, replace=replace or {}), deadline=SECONDS, **options)
+
+
+def metric(address: str, line: str) -> float:
+    found = re.findall(rf"^{line}.* ([\d.e+]+)$", httpx.get(f"{address}/metrics").text, re.MULTILINE)
+    return sum(map(float, found))
+
+
+class TestOneServer:
+    def test_a_prompt_is_cut_to_the_window_that_the_server_states(self, server: str):
+        text = " ".join(f"Fact {number}: the Plover Suite has part {number}." for number in range(700))
+        result = ask("vanilla_local", documents=[{"title": "long", "content": text}])
+        assert [one["context_window"] for one in result["trace"] if one["kind"] == "cut"] == [2048]
+
+    def test_a_tool_is_called_an_adapter_judges_by_its_name_and_prompts_are_found_in_the_cache(
+        self, server: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
+        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        before = metric(server, "vllm:prefix_cache_hits_total")
+        # Without a penalty so small a model repeats itself up to the limit, within the call.
+        sampling = {"tool_choice": "required", "temperature": 0, "frequency_penalty": 1.0}
+
+        result = ask("prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": sampling})
+
+        assert [step["action"] for step in result["steps"]][:2] == ["search", "search"]
+        verdicts = [one for one in result["trace"] if one["kind"] == "verdict" and one["judged_by"] == "model"]
+        assert {one["parsed"] for one in verdicts} == {True}
+        cached, read = (result["usage"][name] for name in ("cached_tokens", "prompt_tokens"))
+        print(f"{cached} of {read} tokens of prompts were in the cache: {cached / read:.0%}")
+        assert 0 < cached == metric(server, "vllm:prefix_cache_hits_total") - before
+
+    def test_a_judge_is_held_to_its_schema_and_is_the_adapter(self, server: str, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
+        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        monkeypatch.setenv("PREFRAG_JUDGE_MAX_TOKENS", "80")
+        passages = [document("alpha"), document("beta")]
+        judge = ModelJudge(ChatModel(role="judge"))
+
+        message, _ = judge.call.send_for_message(judge.prepare(state(search_step("beta", found(*passages)))))
+
+        assert message.meta["model"] == "judge"
+        assert judge.score(state(), passages)[0].parsed
+        monkeypatch.setenv("PREFRAG_JUDGE_STRUCTURED", "off")
+        assert not judge.score(state(), passages)[0].parsed, "the schema makes it readable"
+
+    def test_flare_reads_the_log_probabilities(self, server: str):
+        # It would end with "The next sentence is:".
+        sampling = {"temperature": 0, "logprobs": True, "extra_body": {"min_tokens": 25}}
+        looked = [one for one in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in one]
+        assert 0 < looked[0]["lowest"] < 1
+
+    def test_a_turn_is_continued(self, server: str, caplog: pytest.LogCaptureFixture):
+        begun = [ChatMessage.from_user("What is the capital of France?"), ChatMessage.from_assistant("The capital of")]
+        flags = {"continue_final_message": True, "add_generation_prompt": False}
+        reply = ChatModel().run(begun, {"temperature": 0, "extra_body": flags})["replies"][0]
+        assert reply.text.startswith(" France is Paris")
+        formats = dict.fromkeys(("reasoner.reply_format", "forced.reply_format"), "tags")
+        assert ask("prefrag", formats, max_steps=1)["usage"]["llm_calls"] > 1
+        assert "made again without" not in caplog.text, "the server refused something"
+
+    async def test_a_run_that_is_left_ends_its_call(self, server: str, monkeypatch: pytest.MonkeyPatch):
+        async def comes_to(number: int) -> bool:
+            for _ in range(30):
+                if await asyncio.to_thread(metric, server, "vllm:num_requests_running") == number:
+                    return True
+                await asyncio.sleep(0.5)
+            return False
+
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "1200")
+        endless = {"reasoner.generation_kwargs": {"extra_body": {"ignore_eos": True}}}
+        assert await comes_to(0)
+        run = asyncio.create_task(pipelines.ask_async(pipelines.load("vanilla_local", replace=endless), QUESTION))
+        assert await comes_to(1)
+        run.cancel()
+        assert await comes_to(0)
+        assert run.cancelled()
+
+
+async def test_a_parser_of_reasoning_over_a_model_that_does_not_think_is_named(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for address in serve(models, "--reasoning-parser", "qwen3"):
+        name(monkeypatch, address)
+        found = [one for one in await examine("prefrag", 1, False) if one.part == "model"]
+        assert "--reasoning-parser" in found[-1].text
