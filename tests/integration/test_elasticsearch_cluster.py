@@ -64,9 +64,15 @@ class TestRebuild:
     def test_that_was_killed_is_cleaned_up_by_the_next(
         self, name: str, note: Path, client: Elasticsearch, monkeypatch: pytest.MonkeyPatch
     ):
-        with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        def die(new: str) -> int:
+            fill(note, new)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as killed:
+            # A process that is killed deletes nothing.
             killed.setattr("prefrag.indexing.rebuilding._holds_name", lambda *_: True)
-            rebuild_index(name, lambda new: [fill(note, new)] and (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                rebuild_index(name, die)
         assert (client.indices.exists(index=name).body, len(client.indices.get(index=f"{name}.*"))) == (False, 1)
 
         rebuild_index(name, lambda new: fill(note, new))
