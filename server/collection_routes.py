@@ -106,7 +106,8 @@ def make_routes(
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await read(_describe_collections)}
+            there = [] if _search_elasticsearch_alone(served()) else await read(_describe_collections)
+        return {"collections": there}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
@@ -129,7 +130,11 @@ def make_routes(
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
-            _check_searched(served())
+            if _search_elasticsearch_alone(served()):
+                raise BadInput(
+                    "The pipelines that are served search Elasticsearch alone, where an upload would not be found: add "
+                    "the documents with prefrag index FILES --store elasticsearch."
+                )
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
@@ -169,14 +174,10 @@ def _check_writing(name: str) -> None:
     check_collection(name)
 
 
-def _check_searched(served: Mapping[str, Any]) -> None:
-    """Refuse an upload that no question could find, because it would lie on this machine alone."""
+def _search_elasticsearch_alone(served: Mapping[str, Any]) -> bool:
+    """Check whether no question finds what lies on this machine, where uploads and their collections are kept."""
     kinds = {type(store).__name__ for pipeline in served.values() for store in find_stores(pipeline)}
-    if kinds == {ELASTICSEARCH_STORE}:
-        raise BadInput(
-            "The pipelines that are served search Elasticsearch alone, where an upload would not be found: add the "
-            "documents with prefrag index FILES --store elasticsearch."
-        )
+    return kinds == {ELASTICSEARCH_STORE}
 
 
 @contextmanager
