@@ -35,6 +35,12 @@ _START_SECONDS = 120.0
 _WORK_SECONDS = 120.0
 _ANSWERS = 20
 _EDITIONS = ("One", "Two")
+# What is done, what is killed, and what share of the passages is written then.
+POINTS = (
+    *(("index", kind, share) for kind, share in (("p", 0.1), ("p", 0.5), ("r", 0.5))),
+    *(("rebuild", kind, share) for kind, share in (("p", 0.1), ("r", 0.5), ("self", 0.1), ("self", 0.5))),
+    *(("ask", kind, 0.0) for kind in ("p", "r", "p")),
+)
 
 
 class Cluster:
@@ -114,13 +120,8 @@ def run(cluster: Cluster, folder: Path, passages: int) -> int:
             for number in range(passages)
         )
         (folder / f"{edition}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    points = [
-        *(("index", kind, share) for kind, share in (("p", 0.1), ("p", 0.5), ("r", 0.5))),
-        *(("rebuild", kind, share) for kind, share in (("p", 0.1), ("r", 0.5), ("self", 0.1), ("self", 0.5))),
-        *(("ask", kind, 0.0) for kind in ("p", "r", "p")),
-    ]
     wrong = 0
-    for number, (work, kind, share) in enumerate(points, start=1):
+    for number, (work, kind, share) in enumerate(POINTS, start=1):
         cluster.start()
         problems, told = one_point(cluster, folder, passages, work, kind, share, number)
         wrong += bool(problems)
@@ -138,8 +139,11 @@ def one_point(
     index = f"new{number}" if work == "index" else "k"
     rebuild = ["--rebuild"] if work == "rebuild" else []
     stop, seen, problems = threading.Event(), Counter[str](), []
-    if work != "index" and _index(old, "k").wait(_WORK_SECONDS):
-        return ["the index could not be made"], ""
+    if work != "index":
+        for earlier in cluster.client.indices.get(index="k*"):
+            cluster.client.indices.delete(index=earlier)
+        if code := _index(old, "k").wait(_WORK_SECONDS):
+            return [f"the index could not be made (exit code {code})"], "killed nothing"
     askers = [threading.Thread(target=_ask, args=(stop, seen)) for _ in range(2 if work != "index" else 0)]
     for asker in askers:
         asker.start()
