@@ -7,7 +7,7 @@ import importlib.util
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -89,6 +89,7 @@ class Finding:
 async def examine(name: str, port: int, online: bool) -> list[Finding]:
     """Look at all parts."""
     findings = [_check_versions(), _check_data(), *_check_settings(name)]
+    stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
         # Looked for before anything is opened, so that no stand-in for the web is among them.
@@ -101,7 +102,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         checks = [_check_models(pipeline), _check_judge(pipeline), _check_web(pipeline, online), _check_servers(stores)]
         for found in await asyncio.gather(*checks):
             findings += found
-    return [*findings, _check_extras(), _check_keys(), await _check_serve(port)]
+    return [*findings, _check_extras(), _check_keys(stores), await _check_serve(port)]
 
 
 def _explain(part: str, text: str, error: Exception) -> Finding:
@@ -362,7 +363,7 @@ def _check_extras() -> Finding:
     return Finding("extras", "ok", text, advice)
 
 
-def _check_keys() -> Finding:
+def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     from prefrag.server.keys import read_keys
 
     advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
@@ -373,6 +374,10 @@ def _check_keys() -> Finding:
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
+    shares = settings.keys_file is None and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
+    if not named and not kept and shares:
+        text = "There are no keys here, and serve requires none, also where another server of this Elasticsearch does"
+        return Finding("keys", "note", text, "On each of several servers set PREFRAG_REQUIRE_KEY=on and the same keys.")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"

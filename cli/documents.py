@@ -62,6 +62,10 @@ def index_documents(
     prune: Annotated[
         bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
     ] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Fill a new index beside the old one and swap them (--store elasticsearch)."),
+    ] = False,
     dense: Annotated[
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
@@ -89,26 +93,50 @@ def index_documents(
         typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
         return
     answer = choose_web_answer(web, name, store.value)
-    runner = make_runner(workers=workers)
-    with indexing_bar(console(stderr=True)) as on_progress:
-        report = indexing.index(
-            paths,
-            index=name,
-            store=store.value,
-            language=language,
-            split_sources=split_sources,
-            prune=prune,
-            on_progress=on_progress,
-            on_plan=_print_plan,
-            runner=runner,
+    if rebuild and (store is not Store.elasticsearch or split_sources):
+        raise BadInput(
+            "--rebuild is for one index of --store elasticsearch. Make an embedded index under another name, and set "
+            "PREFRAG_INDEX to that."
         )
-    if answer is not None:
-        # Where every file was skipped there is no index.
-        with suppress(FileNotFoundError):
-            keep_web_answer(answer, name, store.value)
-    _print_report(report, name)
-    if dense:
-        _embed(name, store.value, model, runner)
+
+    runner = make_runner(workers=workers)
+
+    def fill(index: str) -> IndexReport:
+        with indexing_bar(console(stderr=True)) as on_progress:
+            report = indexing.index(
+                paths,
+                index=index,
+                store=store.value,
+                language=language,
+                split_sources=split_sources,
+                prune=prune,
+                on_progress=on_progress,
+                on_plan=_print_plan,
+                runner=runner,
+            )
+        if answer is not None:
+            # Where every file was skipped there is no index.
+            with suppress(FileNotFoundError):
+                keep_web_answer(answer, index, store.value)
+        _print_report(report, name)
+        if dense:
+            _embed(index, store.value, model, runner)
+        return report
+
+    if rebuild:
+        from prefrag.indexing.rebuilding import rebuild_index
+
+        reports: list[IndexReport] = []
+
+        def fill_new(index: str) -> int:
+            reports.append(fill(index))
+            return reports[0].written - reports[0].replaced
+
+        rebuild_index(name, fill_new, language=language, dense=dense)
+        report = reports[0]
+        typer.echo(f"Index {name}: the new one answers in place of the old.")
+    else:
+        report = fill(name)
     raise typer.Exit(_exit_code(report))
 
 

@@ -152,8 +152,20 @@ class _Documents(BaseSettings):
         "`demo` here), and neither does a process that has found `default` before",
     )
     elasticsearch_url: Text = _setting(
-        "http://127.0.0.1:9200", "the Elasticsearch of the pipelines that search one", "`http://127.0.0.1:9200`"
+        "http://127.0.0.1:9200",
+        "the Elasticsearch of the pipelines that search one; of a cluster the addresses of several nodes, separated by "
+        "commas, of which another is called where one does not answer",
+        "`http://127.0.0.1:9200`",
     )
+    elasticsearch_ca: Place = _setting(
+        None, "the file with the certificates (PEM) that sign its own, where it has https", "those of the system"
+    )
+    elasticsearch_cert: Place = _setting(
+        None, "the file with the certificate (PEM) by which it knows this machine", "none"
+    )
+    elasticsearch_key: Place = _setting(None, "the file with the private key of that certificate", "none")
+    elasticsearch_shards: Count = _setting(1, "how many shards an index has that is made there")
+    elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each of them are kept on other nodes")
     elasticsearch_api_key: Secret = _setting("", "its key", "none")
     elasticsearch_api_key_id: Secret = _setting("", "the id of that key, where it is given apart", "none")
 

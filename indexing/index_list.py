@@ -19,6 +19,7 @@ from prefrag.components.document_stores.tantivy.index import index_exists, open_
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing.journal import change_collection, remove_index
+from prefrag.indexing.rebuilding import REBUILD_OF, find_rebuilt
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.stores import (
     connect_elasticsearch,
@@ -68,7 +69,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
     if store != "tantivy":
         summarise_index(name, store)
         with connect_elasticsearch() as client:
-            client.indices.delete(index=name)
+            client.indices.delete(index=find_rebuilt(client, name) or name)
         return
     if not index_exists(path):
         raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")
@@ -122,8 +123,11 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         mappings = client.indices.get_mapping(index="*", expand_wildcards="open")
         own = [name for name, one in mappings.items() if is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
+        rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
+        # One that was not finished stands under its own name.
+        shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
-        yield name, int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
+        yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:

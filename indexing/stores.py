@@ -11,13 +11,14 @@ from typing import Any
 
 from elastic_transport import ConnectionError as ServerUnreachable
 from elastic_transport import ConnectionTimeout
-from elasticsearch import ApiError, Elasticsearch, helpers
+from elasticsearch import ApiError, BadRequestError, Elasticsearch, helpers
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DocumentStore, DuplicatePolicy
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.document_stores.elasticsearch.connection import connection_settings
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -26,6 +27,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     index_path,
     resolve_index,
 )
+from prefrag.components.errors import Missing
 from prefrag.components.file_lock import hold_lock
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.settings import settings, share_secrets
@@ -37,7 +39,10 @@ ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
-_REQUEST_SECONDS = 60.0
+_UNAVAILABLE = 503
+# A node that is gone is replaced by a copy within seconds; a request that waits longer for a shard fails.
+_SHARD_SECONDS = 20
+_REQUEST_SECONDS = 30.0
 # A corpus of millions of passages takes most of an hour.
 WAIT_SECONDS = 7_200.0
 
@@ -142,6 +147,8 @@ class ElasticsearchPassageStore(PassageStore):
                     index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
                 )
             for hit in reply["docs"]:
+                if error := hit.get("error"):
+                    raise DocumentStoreError(f"Elasticsearch at {self._url} read a part alone: {error.get('reason')}")
                 if hit.get("found"):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
         return found
@@ -162,7 +169,13 @@ class ElasticsearchPassageStore(PassageStore):
         found: Counter[tuple[str, str | None]] = Counter()
         while True:
             with _explain_failures(self._url):
-                reply = self._client.search(index=self._index, size=0, aggs={"origins": {"composite": pages}})
+                reply = self._client.search(
+                    index=self._index,
+                    size=0,
+                    aggs={"origins": {"composite": pages}},
+                    # Otherwise the passages of the shards that are there would be counted as all.
+                    allow_partial_search_results=False,
+                )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
                 found[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
             if (after := reply["aggregations"]["origins"].get("after_key")) is None:
@@ -204,11 +217,17 @@ class ElasticsearchPassageStore(PassageStore):
                 raise_on_error=False,
                 max_retries=5,
                 initial_backoff=1,
+                timeout=f"{_SHARD_SECONDS}s",
             )
             for accepted, reply in replies:
                 [(operation, item)] = reply.items()
                 if not accepted and not (operation == "delete" and item.get("status") == 404):
                     error = item.get("error")
+                    if item.get("status") == _UNAVAILABLE:
+                        raise DocumentStoreError(
+                            f"A shard of the index '{self._index}' is missing, so not all could be written: look at "
+                            f"the health of {self._url}, and run it again."
+                        )
                     refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
         return refused
 
@@ -266,8 +285,39 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
                 f"Elasticsearch at {address} has no index '{index}'. Make it with: "
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
+        else:
+            make_index(client, index, mapping)
+        check_shards(client, index, _SHARD_SECONDS)
     store = elasticsearch_store(index=index, custom_mapping=mapping, request_timeout=_REQUEST_SECONDS)
     return ElasticsearchPassageStore(store, index, address)
+
+
+def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any]) -> None:
+    """Make an index with the shards and replicas of the settings, unless another process has just made it."""
+    try:
+        client.indices.create(
+            index=index,
+            mappings=mapping,
+            settings={
+                "number_of_shards": settings.elasticsearch_shards,
+                "number_of_replicas": settings.elasticsearch_replicas,
+            },
+        )
+    except BadRequestError as error:
+        if error.error != "resource_already_exists_exception":
+            raise
+
+
+def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
+    """Refuse an index of which a shard is missing, because a part would be counted and searched as the whole."""
+    health = client.options(ignore_status=408).cluster.health(
+        index=index, wait_for_status="yellow", timeout=f"{seconds:g}s"
+    )
+    if health["status"] == "red":
+        raise DocumentStoreError(
+            f"A shard of the Elasticsearch index '{index}' is missing, on a node that is gone or has not started yet: "
+            "start it, and run it again."
+        )
 
 
 def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
@@ -275,10 +325,10 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
     share_secrets()
     given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
     return ElasticsearchDocumentStore(
-        hosts=url or settings.elasticsearch_url,
         index=index,
         api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
         api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
+        **connection_settings(url),
         **given,
     )
 
@@ -298,7 +348,9 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
     if key and (key_id := settings.elasticsearch_api_key_id):
         key = (key_id, key)
     try:
-        server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
+        server = Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
+    except Missing:
+        raise
     except ValueError:
         # The URL may hold a password, and so may the words of the library about it.
         raise ValueError(

@@ -17,15 +17,16 @@ import haystack
 import yaml
 
 import prefrag
+from prefrag.components.document_stores.elasticsearch.connection import connection_settings
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
-from prefrag.components.parts import is_store, walk_parts
+from prefrag.components.parts import ELASTICSEARCH_STORE, is_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.web_retriever import WebRetriever
-from prefrag.pipelines.blocks import Block, Change, blocks
+from prefrag.pipelines.blocks import Block, Change, blocks, class_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
@@ -159,6 +160,10 @@ def build(block: Block, name: str) -> Any:
     if own := settings.pipelines_dir:
         make_importable(own, {part["type"] for part in blocks(block)})
     share_secrets()
+    for part in blocks(block):
+        if class_of(part) == ELASTICSEARCH_STORE:
+            parameters = parameters_of(part)
+            part["init_parameters"] = {**parameters, **connection_settings(parameters.get("hosts"))}
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:

@@ -152,7 +152,7 @@ def create_app() -> FastAPI:
 
     app.router.lifespan_context = lifespan
 
-    app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared))
+    app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared, served))
     app.include_router(feedback.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,8 @@ from limits import RateLimitItemPerDay
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.errors import Missing, error_kind
+from prefrag.components.errors import BadInput, Missing, error_kind
+from prefrag.components.parts import ELASTICSEARCH_STORE, find_stores
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
@@ -69,9 +70,12 @@ _FORM = {
 
 
 def make_routes(
-    indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]], are_shared: Callable[[], bool]
+    indexing: IndexingProcess,
+    at_work: set[asyncio.Task[IndexReport]],
+    are_shared: Callable[[], bool],
+    served: Callable[[], Mapping[str, Any]],
 ) -> APIRouter:
-    """Make the routes; ``are_shared`` tells whether places are shared among keys."""
+    """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` the pipelines."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
@@ -102,7 +106,8 @@ def make_routes(
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await read(_describe_collections)}
+            there = [] if _search_elasticsearch_alone(served()) else await read(_describe_collections)
+        return {"collections": there}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
@@ -125,6 +130,11 @@ def make_routes(
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
+            if _search_elasticsearch_alone(served()):
+                raise BadInput(
+                    "The pipelines that are served search Elasticsearch alone, where an upload would not be found: add "
+                    "the documents with prefrag index FILES --store elasticsearch."
+                )
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
@@ -162,6 +172,12 @@ def _check_writing(name: str) -> None:
     if not current_access.get().writes:
         raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
     check_collection(name)
+
+
+def _search_elasticsearch_alone(served: Mapping[str, Any]) -> bool:
+    """Check whether no question finds what lies on this machine, where uploads and their collections are kept."""
+    kinds = {type(store).__name__ for pipeline in served.values() for store in find_stores(pipeline)}
+    return kinds == {ELASTICSEARCH_STORE}
 
 
 @contextmanager

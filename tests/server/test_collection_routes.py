@@ -140,6 +140,16 @@ class TestList:
         assert os.environ["PREFRAG_DATA_DIR"] not in response.text
         assert client.get("/collections/absent/documents").status_code == 404
 
+    def test_and_uploads_are_none_where_elasticsearch_alone_is_searched(self, tmp_path: Path):
+        file = write_pipeline(tmp_path / "yaml", local="prefrag_elasticsearch")
+        with in_shared_application(pipelines.load(file), file) as client:
+            client.access = WRITER
+            listed, refused = client.get("/collections"), client.upload("default", tower_md=TOWER)
+
+        assert (listed.json(), refused.status_code) == ({"collections": []}, 422)
+        assert "prefrag index FILES --store elasticsearch" in refused.json()["detail"]
+        assert kept("default") == {}
+
     def test_is_in_the_description_of_the_service(self, client: Client):
         paths = client.get("/openapi.json").json()["paths"]
 

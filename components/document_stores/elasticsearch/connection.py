@@ -1,0 +1,29 @@
+"""How an Elasticsearch is reached: the addresses of its nodes, and the certificates of both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefrag.components.errors import Missing
+from prefrag.components.settings import settings
+
+
+def connection_settings(hosts: Any = None) -> dict[str, Any]:
+    """Collect the parameters that every client of Elasticsearch and every store needs.
+
+    :param hosts: An address, several separated by commas, or a list; by default `PREFRAG_ELASTICSEARCH_URL`.
+    :returns: `hosts`, and those of the certificates that are set.
+    :raises Missing: When a file of a certificate is absent.
+    """
+    given = hosts or settings.elasticsearch_url
+    if isinstance(given, str) and "," in given:
+        given = [address for part in given.split(",") if (address := part.strip())]
+    files = {
+        "ca_certs": settings.elasticsearch_ca,
+        "client_cert": settings.elasticsearch_cert,
+        "client_key": settings.elasticsearch_key,
+    }
+    for path in filter(None, files.values()):
+        if not path.is_file():
+            raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to those of PEM.")
+    return {"hosts": given, **{name: str(path) for name, path in files.items() if path}}

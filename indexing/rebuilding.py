@@ -1,0 +1,136 @@
+"""Fill an index of Elasticsearch anew beside the one that is searched, and put it in its place at once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from elastic_transport import TransportError
+from elasticsearch import ApiError, Elasticsearch
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.errors import BadInput
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.indexing.stores import connect_elasticsearch, is_own_mapping, make_index
+
+# In the `_meta` of a new index: which one it is to replace.
+REBUILD_OF = "prefrag_rebuild_of"
+_COPY_SECONDS = 20
+
+
+def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
+    """Replace an index by a new one with the documents that are given now; questions find the old or the new one.
+
+    The name becomes an alias. Until the new index is whole and counted, the old one answers, also when this process is
+    killed; the next rebuild deletes what was left of it. Only one rebuild of an index may run at a time: of two, the
+    one that began first ends with an error. What others write to the old index meanwhile goes with it.
+
+    :param name: The index, or the alias that an earlier rebuild has made; there need not be one yet.
+    :param fill: Fills the index whose name it is called with, and returns how many passages that must hold then.
+    :param language: The language of the new index; None is that of the old one.
+    :param dense: Whether `fill` also embeds the passages, as it must where those of the old index are.
+    :raises BadInput: When the old index cannot be replaced; the message states why.
+    :raises DocumentStoreError: When the new index is not whole. The old one still answers.
+    """
+    if name != name.lower():
+        raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
+    new = f"{name}.{secrets.token_hex(4)}"
+    with connect_elasticsearch() as client:
+        old, mappings = _find_old(client, name)
+        meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
+        if "embedding" in mappings.get("properties", {}) and not dense:
+            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense, and --model where it had one.")
+        for left in _find_left(client, name):
+            client.indices.delete(index=left, ignore_unavailable=True)
+        language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
+        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language)
+        make_index(client, new, {**mapping, "_meta": {**meta, REBUILD_OF: name}})
+        made = _identify(client, new)
+        try:
+            expected = fill(new)
+            _check_whole(client, new, made, expected)
+            _swap(client, name, old, new)
+        except BaseException:
+            # What cannot be deleted now is deleted by the next rebuild.
+            with suppress(ApiError, TransportError):
+                if not _holds_name(client, name, new):
+                    client.indices.delete(index=new, ignore_unavailable=True)
+            raise
+
+
+def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
+    """Find the index that a rebuild has put behind a name."""
+    if not client.indices.exists_alias(name=name):
+        return None
+    found = client.indices.get_mapping(index=name)
+    names = [index for index, one in found.items() if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name]
+    return names[0] if len(found) == len(names) == 1 else None
+
+
+def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, Any]]:
+    if not client.indices.exists(index=name):
+        return None, {}
+    found = client.indices.get_mapping(index=name)
+    if len(found) > 1:
+        raise BadInput(f"'{name}' is an alias of {len(found)} indexes: rebuild them one by one, by their own names.")
+    [(old, description)] = found.items()
+    if not is_own_mapping(description["mappings"].get("properties", {})):
+        raise BadInput(f"The Elasticsearch index '{name}' was not made by prefrag: choose another --index.")
+    return old, description["mappings"]
+
+
+def _find_left(client: Elasticsearch, name: str) -> list[str]:
+    """Find what rebuilds that were killed have left."""
+    found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
+    return [
+        index
+        for index, one in found.items()
+        if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in one["aliases"]
+    ]
+
+
+def _identify(client: Elasticsearch, index: str) -> str:
+    [one] = client.indices.get_settings(index=index).values()
+    return str(one["settings"]["index"]["uuid"])
+
+
+def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
+    """Refuse an index that does not hold, on all its nodes, what was written to it."""
+    # A copy that is still being made would leave a single one for a while.
+    health = client.options(ignore_status=408).cluster.health(
+        index=index,
+        wait_for_status="yellow",
+        wait_for_no_initializing_shards=True,
+        timeout=f"{_COPY_SECONDS}s",
+    )
+    client.indices.refresh(index=index)
+    reply = client.search(index=index, size=0, track_total_hits=True, allow_partial_search_results=False)
+    counted = reply["hits"]["total"]["value"]
+    if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
+        raise DocumentStoreError(
+            f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
+            "earlier one still answers. Look at the nodes and at other rebuilds of it, and run it again."
+        )
+
+
+def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
+    actions: list[dict[str, Any]] = []
+    aliases = {name}
+    if old is not None:
+        [one] = client.indices.get_alias(index=old).values()
+        aliases |= one["aliases"].keys()
+        # In one change of the cluster, also where the name is that of the index itself.
+        actions.append({"remove_index": {"index": old}})
+    actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
+    try:
+        client.indices.update_aliases(actions=actions)
+    except (ApiError, TransportError):
+        # The node that was asked may be gone after the change was made.
+        if not _holds_name(client, name, new):
+            raise
+
+
+def _holds_name(client: Elasticsearch, name: str, index: str) -> bool:
+    return bool(client.indices.exists_alias(name=name, index=index))
