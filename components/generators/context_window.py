@@ -60,8 +60,11 @@ def is_too_long(error: Exception) -> bool:
 
 
 def learn_window(server: ModelServer, error: Exception) -> None:
-    """Keep the window that a refusal states."""
-    if is_too_long(error) and (stated := _STATED.search(str(error))):
+    """Keep the window that a refusal states, of a server whose list of models states none.
+
+    A refusal may repeat the prompt, and so the words of a passage.
+    """
+    if stated_window(server) is None and is_too_long(error) and (stated := _STATED.search(str(error))):
         _stated[server] = int(stated[1])
 
 

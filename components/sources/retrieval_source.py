@@ -133,10 +133,6 @@ class RetrievalSource(Block):
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
-    def _labels(self) -> dict[str, Any]:
-        return {"prefrag__source": self.name, "prefrag__external": self.external}
-
-    @property
     def leaves(self) -> bool:
         """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
@@ -170,7 +166,8 @@ class RetrievalSource(Block):
         if request.is_closed:
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
             return self._output(request)
-        number, labels = request.state.number if request.state else 1, self._labels
+        number = request.state.number if request.state else 1
+        labels = {"prefrag__source": self.name, "prefrag__external": self.external}
         with measure("prefrag.search", number, **labels, prefrag__k=request.top_k) as measured:
             await self._admit_async(request)
             try:

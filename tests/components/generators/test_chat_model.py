@@ -392,6 +392,17 @@ class TestWindow:
             call.send(prepared)
         assert len(server.requests) == 4, "only once more"
 
+    def test_that_the_server_states_is_not_that_of_a_passage_which_a_refusal_repeats(self, server: FakeModelServer):
+        server.listed = {"data": [{"id": "tiny", "max_model_len": 2048}]}
+        refusal = {"error": {"message": "maximum context length exceeded: The maximum context length is 5 tokens."}}
+        server.answers = [(400, refusal)]
+        model = ChatModel()
+
+        with pytest.raises(ModelServerError):
+            model.run(QUESTION)
+
+        assert model.context_window == 2_048
+
     def test_is_asked_for_beside_the_event_loop_and_of_a_server_that_hangs_once_in_a_while(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
