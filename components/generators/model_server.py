@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.errors import PrefragError
+from prefrag.components.generators import model_requests
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
+from prefrag.components.generators.model_requests import (
+    NoReply,
+    Refused,
+    Request,
+    TooLong,
+    connect,
+    find_address,
+    send_async,
+)
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.tracing import outgoing_trace
 
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
-
-# The longest reply that is received: a server may send without end, whatever `max_tokens` is.
-_MAX_BODY_BYTES = 8_000_000
-_TOO_LONG = "prefrag_too_long"
-# A longer number of seconds is no time at all.
-_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+# Those of a chat completion. A name that is not among them is a slip of the pen, which many servers would pass over.
+# fmt: off
+_PARAMETERS = frozenset((
+    "audio", "extra_body", "extra_headers", "frequency_penalty", "function_call", "functions", "logit_bias",
+    "logprobs", "max_completion_tokens", "max_tokens", "metadata", "modalities", "n", "parallel_tool_calls",
+    "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_retention", "reasoning_effort",
+    "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "temperature",
+    "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+))
+# fmt: on
 
 
 class ModelServerError(PrefragError, RuntimeError):
@@ -54,7 +62,7 @@ class ModelServer:
     :param model: The name of the model there.
     :param api_key: The key, empty for none.
     :param prefix: The prefix of the environment variables that hold these settings.
-    :param timeout: Seconds that a call may take, its retries included; made synchronously, each attempt.
+    :param timeout: Seconds that a call may take, its retries included.
     :param max_retries: Further attempts.
     """
 
@@ -71,10 +79,10 @@ class ModelServer:
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     def connect(self) -> None:
-        """Create the synchronous client, without a call."""
-        _client(self)
+        """Prepare the connection, without a call."""
+        connect(self._address_of_chat[0])
 
-    def call(
+    async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
         """Call the model.
@@ -86,52 +94,49 @@ class ModelServer:
         :raises ModelServerError: When the server cannot be reached or gives no usable reply.
         :raises ValueError: For a parameter that the OpenAI protocol does not have.
         """
-        client = _client(self)
+        request = self._request(messages, generation_kwargs, tools)
         with self._explain_errors():
-            completions = client.chat.completions.with_raw_response
-            return self._read(completions.create(**self._arguments(messages, generation_kwargs, tools)))
+            if not (replies := read_completion(await send_async(request))):
+                raise self._error("answered without any choice: look at its log.")
+            return replies
 
-    async def call_async(
+    call = blocking(call_async)
+
+    @property
+    def _address_of_chat(self) -> tuple[str, dict[str, str]]:
+        return find_address(self.base_url, "chat/completions")
+
+    def _request(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
-    ) -> list[ChatMessage]:
-        """Do as :meth:`call` does, without blocking the event loop.
-
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of the call by their OpenAI names.
-        :param tools: The tools that the model may call.
-        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
-        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
-        :raises ValueError: For a parameter that the OpenAI protocol does not have.
-        """
-        client = await _async_client(self)
-        with self._explain_errors():
-            # Also where the server keeps the call alive and never ends it.
-            async with asyncio.timeout(self.timeout):
-                completions = client.chat.completions.with_raw_response
-                return self._read(await completions.create(**self._arguments(messages, generation_kwargs, tools)))
-
-    def _arguments(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
-    ) -> dict[str, Any]:
+    ) -> Request:
+        if unknown := generation_kwargs.keys() - _PARAMETERS:
+            raise ValueError(
+                f"A generation parameter is not one of the OpenAI protocol ({', '.join(sorted(unknown))}): put what "
+                "only this server knows under `extra_body`."
+            )
         arguments = {
             "model": self.model,
             "messages": [message.to_openai_dict_format() for message in messages],
             **generation_kwargs,
         }
-        if headers := outgoing_trace():
-            arguments["extra_headers"] = headers
-        offered = [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]
-        return {**arguments, "tools": offered} if offered else arguments
-
-    def _read(self, response: Any) -> list[ChatMessage]:
-        if response.http_response.extensions.get(_TOO_LONG):
-            raise self._error(
-                f"sent a reply of more than {_MAX_BODY_BYTES // 1_000_000} MB: see whether it obeys `max_tokens`."
-            )
-        replies = read_completion(response.content)
-        if not replies:
-            raise self._error("answered without any choice: look at its log.")
-        return replies
+        extra, headers = arguments.pop("extra_body", None) or {}, arguments.pop("extra_headers", None) or {}
+        if offered := [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]:
+            arguments["tools"] = offered
+        url, user = self._address_of_chat
+        return Request(
+            url=url,
+            headers={
+                "Content-Type": "application/json",
+                "User-Agent": "prefrag",
+                **({"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}),
+                **user,
+                **outgoing_trace(),
+                **headers,
+            },
+            body=json.dumps({**arguments, **extra}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"),
+            timeout=self.timeout,
+            max_retries=self.max_retries,
+        )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
         """Make the error to raise, without the key even if the server repeats it."""
@@ -152,28 +157,26 @@ class ModelServer:
             raise self._explain(error) from error
 
     def _explain(self, error: Exception) -> Exception:
-        import openai
-
-        attempts = _count_attempts(error)
-        # The first is the deadline of the call as a whole, the second that of one attempt, which is as long.
-        if isinstance(error, TimeoutError | openai.APITimeoutError):
+        if isinstance(error, TimeoutError):
             return self._error(
                 f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
                 f"{self.prefix}SECONDS."
             )
-        if isinstance(error, openai.APIConnectionError):
+        if isinstance(error, NoReply):
             return self._error(
-                f"cannot be reached, {attempts}: see whether it runs, and whether {self.prefix}BASE_URL is right "
-                f"({error.__cause__ or error})."
+                f"cannot be reached, {_name_attempts(error.attempts)}: see whether it runs, and whether "
+                f"{self.prefix}BASE_URL is right ({error})."
             )
-        if isinstance(error, openai.APIStatusError):
-            reason = self._explain_status(error.status_code, self._mask(str(error))[:500], attempts)
-            return self._error(reason, error.status_code, _read_retry_after(error.response.headers))
-        if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
-            return ValueError(
-                f"A generation parameter is not one of the OpenAI protocol ({error}): put what only this server knows "
-                "under `extra_body`."
+        if isinstance(error, TooLong):
+            return self._error(
+                f"sent a reply of more than {model_requests.MAX_BODY_BYTES // 1_000_000} MB: see whether it obeys "
+                "`max_tokens`."
             )
+        if isinstance(error, Refused):
+            reason = self._explain_status(
+                error.status, self._mask(_read_message(error))[:500], _name_attempts(error.attempts)
+            )
+            return self._error(reason, error.status, error.retry_after)
         return self._error(
             f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
             f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
@@ -189,109 +192,23 @@ class ModelServer:
             )
         if status == 429:
             return f"has no room for further calls, {attempts}: send fewer at once, or see to your quota ({text})."
+        if status < 400:
+            return f"sends the call on to another address, which is not followed: set {self.prefix}BASE_URL to that."
         if status >= 500:
             return f"failed with status {status}, {attempts}: look at its log ({text})."
         return f"refused the call with status {status}: {text}"
 
 
-def _count_attempts(error: Exception) -> str:
-    """Name the attempts that were really made; a server may forbid to repeat a call, or ask for too long a pause."""
-    request = getattr(error, "request", None)
-    made = int(request.headers.get("x-stainless-retry-count", 0)) + 1 if request is not None else 1
-    return f"after {made} attempts" if made > 1 else "at the only attempt"
+def _name_attempts(attempts: int) -> str:
+    return f"after {attempts} attempts" if attempts > 1 else "at the only attempt"
 
 
-def _read_retry_after(headers: Any) -> float | None:
-    """Read after how many seconds a server wants to be called again."""
-    value = str(headers.get("retry-after") or "").strip()
+def _read_message(error: Refused) -> str:
+    """Read a refusal without its escapes, which would hide a key."""
     try:
-        if _SECONDS.fullmatch(value):
-            return float(value)
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _settings(server: ModelServer) -> dict[str, Any]:
-    return {
-        # Without a key the client would send OPENAI_API_KEY to this server, whatever it is.
-        "api_key": server.api_key or "none",
-        "base_url": server.base_url,
-        "timeout": server.timeout,
-        "max_retries": server.max_retries,
-    }
-
-
-def _bound(response: Any) -> None:
-    """Stop to receive a reply that is too long, and mark it."""
-    receive = response.iter_bytes
-
-    def receive_bounded() -> Iterator[bytes]:
-        received = 0
-        for part in receive():
-            received += len(part)
-            if received > _MAX_BODY_BYTES:
-                response.extensions[_TOO_LONG] = True
-                response.close()
-                return
-            yield part
-
-    response.iter_bytes = receive_bounded
-
-
-async def _bound_async(response: Any) -> None:
-    """Do as :func:`_bound` does, for the asynchronous client."""
-    receive = response.aiter_bytes
-
-    async def receive_bounded() -> AsyncIterator[bytes]:
-        received = 0
-        async for part in receive():
-            received += len(part)
-            if received > _MAX_BODY_BYTES:
-                response.extensions[_TOO_LONG] = True
-                await response.aclose()
-                return
-            yield part
-
-    response.aiter_bytes = receive_bounded
-
-
-@lru_cache(maxsize=16)
-def _client(server: ModelServer) -> OpenAI:
-    """Create the synchronous client of a server, one a process."""
-    # Imported here, because the import takes half a second and only a server needs it.
-    import openai
-
-    http_client = openai.DefaultHttpxClient(event_hooks={"response": [_bound]})
-    return openai.OpenAI(http_client=http_client, **_settings(server))
-
-
-_Connection = AsyncGenerator["AsyncOpenAI", None]
-_connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[AsyncOpenAI, _Connection]] = {}
-
-
-async def _async_client(server: ModelServer) -> AsyncOpenAI:
-    """Create the asynchronous client of a server, one an event loop, because connections cannot outlive their loop."""
-    key = (asyncio.get_running_loop(), server)
-    if key not in _connections:
-        for other in [other for other in list(_connections) if other[0].is_closed()]:
-            _connections.pop(other, None)
-        connection = _connect(key)
-        _connections[key] = (await anext(connection), connection)
-    return _connections[key][0]
-
-
-async def _connect(key: tuple[asyncio.AbstractEventLoop, ModelServer]) -> _Connection:
-    # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
-    import openai
-
-    http_client = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_async]})
-    client = openai.AsyncOpenAI(http_client=http_client, **_settings(key[1]))
-    try:
-        yield client
-    finally:
-        _connections.pop(key, None)
-        await client.close()
+        return str(json.loads(str(error)))
+    except (ValueError, RecursionError):
+        return str(error)
 
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")

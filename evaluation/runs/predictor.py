@@ -95,9 +95,7 @@ class Predictor:
 
 def _is_unreached(error: BaseException) -> bool:
     """Check whether a server that cannot be reached is behind an error."""
-    import openai
-
-    return _find_cause(error, (ConnectionError, openai.APIConnectionError)) is not None
+    return _find_cause(error, ConnectionError) is not None
 
 
 def _find_cause(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.generators import model_server
+from prefrag.components.generators import model_requests
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 from tests.components.generators.fake_model_server import DRIP, HANG, QUESTION, FakeModelServer, both_ways, completion
 
@@ -30,6 +30,7 @@ class TestConnection:
         # What earlier tests left open warns when it is collected, which may be now.
         gc.collect()
         recwarn.clear()
+        before = set(model_requests._sessions)
 
         async def several() -> list[str | None]:
             replies = await asyncio.gather(*(model.call_async(QUESTION, {}, None) for _ in range(4)))
@@ -38,7 +39,7 @@ class TestConnection:
 
         for _ in range(3):
             assert asyncio.run(several()) == ["Paris"] * 5
-        assert not [kept for _, kept in model_server._connections if kept == model]
+        assert set(model_requests._sessions) <= before
         assert len(server.connections) <= 12, "calls of one loop share its connections"
         gc.collect()
         assert not [warning for warning in recwarn if "unclosed" in str(warning.message)]
@@ -51,6 +52,24 @@ class TestConnection:
         assert len(server.connections) == 1
         await connection(server, api_key="sk-new").call_async(QUESTION, {}, None)
         assert [request["authorization"] for request in server.requests[4:]] == ["Bearer sk-secret", "Bearer sk-new"]
+
+
+    @both_ways
+    def test_takes_a_user_name_and_a_query_in_the_address(self, server: FakeModelServer, how: str):
+        address = server.url.replace("http://", "http://me:p%40ss@") + "/?version=1"
+        assert call(connection(server, base_url=address), how, extra_headers={"x-team": "a"}, top_p=1).text == "Paris"
+        (request,) = server.requests
+        assert request["path"] == "/v1/chat/completions?version=1"
+        assert request["authorization"] == "Basic bWU6cEBzcw=="
+        assert "extra_headers" not in request
+
+    @both_ways
+    def test_goes_through_the_proxy_of_the_environment(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str
+    ):
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        assert call(connection(server, base_url=f"http://{how}.invalid/v1"), how).text == "Paris"
+        assert server.requests[0]["path"] == f"http://{how}.invalid/v1/chat/completions"
 
 
 class TestUnusualReplies:
@@ -117,7 +136,7 @@ class TestUnusualReplies:
     ):
         server.answers = [(200, completion("word " * 100_000)), (200, completion("word " * 600_000))]
         assert len(call(connection(server), how).text or "") == 100_000
-        monkeypatch.setattr(model_server, "_MAX_BODY_BYTES", 1_000_000)
+        monkeypatch.setattr(model_requests, "MAX_BODY_BYTES", 1_000_000)
         with pytest.raises(ModelServerError, match="more than 1 MB: see whether it obeys `max_tokens`"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 2, "a second reply would be as long"
@@ -153,15 +172,21 @@ class TestFailure:
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 1
 
+        server.headers = {"retry-after-ms": "1", "x-should-retry": "false"}
+        with pytest.raises(ModelServerError, match="at the only attempt"):
+            call(connection(server, max_retries=2), how)
+        server.requests.clear()
+
         server.headers = {"retry-after-ms": "1"}
         with pytest.raises(ModelServerError, match="no room for further calls, after 3 attempts"):
             call(connection(server, max_retries=2), how)
-        assert len(server.requests) == 4
+        assert len(server.requests) == 3
 
     @both_ways
     @pytest.mark.parametrize(
         ("status", "answer", "advice"),
         [
+            (307, {}, "another address, which is not followed: set PREFRAG_LLM_BASE_URL"),
             (401, {"error": {"message": "wrong key sk-secret"}}, "PREFRAG_LLM_API_KEY"),
             (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),

@@ -1,0 +1,278 @@
+"""How a request reaches a model server: the connections that are kept, the limits of time and size, the retries."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import random
+import ssl
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_before_delay,
+)
+
+from prefrag.components.both_ways import either
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+    from httpx import Client
+
+# The longest reply that is received: a server may send without end, whatever `max_tokens` is.
+MAX_BODY_BYTES = 8_000_000
+# Servers close idle connections after five seconds (uvicorn, and so vLLM); one in use must not be closed meanwhile.
+_KEPT_SECONDS = 4.0
+_LONGEST_PAUSE = 60.0
+_BUSY = (408, 409, 429)
+
+
+class NoReply(ConnectionError):
+    """Report that a server could not be reached, or broke off; ``attempts`` counts how often it was tried."""
+
+    attempts = 1
+
+
+class Refused(Exception):
+    """Report a reply with an error status; its text is the message.
+
+    :param status: The HTTP status.
+    :param headers: The headers, of any spelling.
+    :param text: The body.
+    """
+
+    attempts = 1
+
+    def __init__(self, status: int, headers: Mapping[str, str], text: str):
+        super().__init__(text)
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds after which the server wants to be called again, if it gave them."""
+        return _read_seconds(self.headers.get("retry-after"))
+
+
+class TooLong(Exception):
+    """Report a reply longer than what is received."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to a model server.
+
+    :param url: Where it goes.
+    :param headers: Its headers.
+    :param body: Its JSON.
+    :param timeout: Seconds that it may take, the retries and the pauses between them included.
+    :param max_retries: Further attempts.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    timeout: float
+    max_retries: int
+
+
+def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
+    """Find where a request goes, and the header that a user name in the address asks for.
+
+    :param base_url: The root of the protocol, perhaps with a user name and a query.
+    :param path: The path below it.
+    :returns: The URL without the user name, and the header.
+    """
+    parts = urlsplit(base_url)
+    url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
+    if not parts.username:
+        return url.geturl(), {}
+    secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return url.geturl(), {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
+
+
+def connect(url: str) -> None:
+    """Prepare what the first request would wait for."""
+    import aiohttp  # noqa: F401
+
+    _client(*_route(url))
+
+
+async def send_async(request: Request) -> bytes:
+    """Send a request, again after failures that may pass.
+
+    :param request: The request.
+    :returns: The body of the reply.
+    :raises NoReply: When the server cannot be reached.
+    :raises Refused: When it replies with an error status.
+    :raises TooLong: When the reply is too long.
+    :raises TimeoutError: When time is over.
+    """
+    deadline = time.monotonic() + request.timeout
+    retry: dict[str, Any] = {
+        "stop": stop_after_attempt(request.max_retries + 1) | stop_before_delay(request.timeout),
+        "retry": retry_if_exception(lambda error: _find_pause(error, 1) is not None),
+        "wait": lambda state: _find_pause(state.outcome.exception(), state.attempt_number),
+        "after": _count,
+        "reraise": True,
+    }
+    return await either(
+        partial(Retrying(**retry), _post), partial(AsyncRetrying(**retry), _post_async), request, deadline
+    )
+
+
+def _count(state: RetryCallState) -> None:
+    state.outcome.exception().attempts = state.attempt_number  # type: ignore[union-attr]
+
+
+def _find_pause(error: BaseException, attempts: int) -> float | None:
+    """Return the seconds to wait before the next attempt; None where there is no sense in one."""
+    if not isinstance(error, NoReply | Refused):
+        return None
+    if isinstance(error, Refused):
+        advice = error.headers.get("x-should-retry")
+        if advice == "false" or (advice != "true" and error.status not in _BUSY and error.status < 500):
+            return None
+        milliseconds = _read_seconds(error.headers.get("retry-after-ms"))
+        wished = error.retry_after if milliseconds is None else milliseconds / 1_000
+        if wished:
+            return wished if wished <= _LONGEST_PAUSE else None
+    # Growing, and not the same for clients that failed at the same moment.
+    return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
+
+
+def _read_seconds(value: str | None) -> float | None:
+    value = (value or "").strip()
+    try:
+        # A longer number is no time.
+        if len(value) < 20 and value.replace(".", "", 1).isdecimal():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _post(request: Request, deadline: float) -> bytes:
+    import httpx
+
+    client = _client(*_route(request.url))
+    left = max(0.001, deadline - time.monotonic())
+    try:
+        with client.stream(
+            "POST", request.url, content=request.body, headers=dict(request.headers), timeout=left
+        ) as reply:
+            body = bytearray()
+            for part in reply.iter_bytes():
+                body += part
+                # The limit of the client is one of each part.
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                _check_length(body)
+            return _accept(reply.status_code, reply.headers, body)
+    except httpx.TimeoutException as error:
+        raise TimeoutError from error
+    except httpx.HTTPError as error:
+        raise NoReply(str(error) or type(error).__name__) from error
+
+
+async def _post_async(request: Request, deadline: float) -> bytes:
+    import aiohttp
+
+    session = await _session()
+    proxy, certificates = _route(request.url)
+    try:
+        async with (
+            asyncio.timeout(deadline - time.monotonic()),
+            session.post(
+                request.url,
+                data=request.body,
+                headers=request.headers,
+                # A prompt goes where it was sent, and nowhere else.
+                allow_redirects=False,
+                proxy=proxy,
+                ssl=certificates or True,
+            ) as reply,
+        ):
+            body = bytearray()
+            async for part in reply.content.iter_any():
+                body += part
+                _check_length(body)
+            return _accept(reply.status, reply.headers, body)
+    except aiohttp.ClientError as error:
+        raise NoReply(str(error) or type(error).__name__) from error
+
+
+def _check_length(body: bytearray) -> None:
+    if len(body) > MAX_BODY_BYTES:
+        raise TooLong
+
+
+def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
+    if not 200 <= status < 300:
+        raise Refused(status, headers, body.decode("utf-8", "replace"))
+    return bytes(body)
+
+
+@lru_cache(maxsize=64)
+def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
+    """Find the proxy of a URL, and the certificates to check; these take longer to read than a request takes."""
+    parts = urlsplit(url)
+    proxies = {} if proxy_bypass(parts.netloc.rpartition("@")[2]) else getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return proxy, _certificates() if "https" in (parts.scheme, urlsplit(proxy or "").scheme) else None
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+@lru_cache(maxsize=16)
+def _client(proxy: str | None, certificates: ssl.SSLContext | None) -> Client:
+    import httpx
+
+    return httpx.Client(proxy=proxy, verify=certificates or False, trust_env=False)
+
+
+_sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession, None]]] = {}
+
+
+async def _session() -> ClientSession:
+    """Return the connections of this event loop, which they cannot outlive."""
+    loop = asyncio.get_running_loop()
+    if loop not in _sessions:
+        for ended in [other for other in list(_sessions) if other.is_closed()]:
+            _sessions.pop(ended, None)
+        opened = _open(loop)
+        _sessions[loop] = (await anext(opened), opened)
+    return _sessions[loop][0]
+
+
+async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
+    # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
+    import aiohttp
+
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
+        timeout=aiohttp.ClientTimeout(total=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
+    try:
+        yield session
+    finally:
+        _sessions.pop(loop, None)
+        await session.close()
