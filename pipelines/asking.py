@@ -22,7 +22,7 @@ from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.settings import settings
-from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.answer_composer import awaited, compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AskBack, Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
@@ -115,7 +115,9 @@ async def _run(
     # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
-    local = getattr(pipeline.get_component("answer"), "local_source", "local")
+    composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
+    context.run(awaited.set, (composer, results))
+    local = getattr(composer, "local_source", "local")
     deadline = limit_deadline(None) if deadline is None else deadline
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
@@ -124,7 +126,7 @@ async def _run(
             context.run(audit, "tracing", sent=sent)
         async with aclosing(end_with_tasks(engine, began + deadline, context)) as outputs:
             async for output in outputs:
-                if result := output.get("answer", {}).get("result"):
+                if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
                     yield result
                     return
                 for reached in _find_states(output):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
@@ -236,6 +237,11 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
+# Which composer's result is awaited, and where: Haystack copies an output leaf by leaf, which takes longer than to
+# compose it.
+awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
+
+
 @component
 class AnswerComposer:
     """Compose the result of a run from its final state."""
@@ -258,8 +264,12 @@ class AnswerComposer:
         """Compose the result.
 
         :param state: The final state.
-        :returns: ``result``.
+        :returns: ``result``; empty where it was handed over to who waits for it.
         """
-        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}
+        result = compose(state, self.local_source, when_unsure=self.when_unsure)
+        if (waiting := awaited.get()) is None or waiting[0] is not self:
+            return {"result": result}
+        waiting[1].append(result)
+        return {"result": {}}
 
     run_async = at_once(run)
