@@ -8,6 +8,9 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 
+# From so many documents on a search takes longer than to start a thread, and lets others run meanwhile.
+_LARGE = 200_000
+
 
 @component
 class TantivyBM25Retriever:
@@ -24,7 +27,7 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search runs in this process, and takes less time than starting a thread.
+    # A search runs in this process, so parallel ones of a small index gain nothing.
     embedded = True
 
     def __init__(
@@ -66,5 +69,8 @@ class TantivyBM25Retriever:
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
         return {"documents": self.document_store.search(query, top_k=top_k, filters=filters)}
 
-    # A filter may have to read many documents; any other search takes less time than starting a thread.
-    run_async = in_thread(run, when=lambda self, query, top_k=None, filters=None: bool(filters or self.filters))
+    def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
+        # A filter may have to read many documents.
+        return bool(filters or self.filters) or self.document_store.count_documents() >= _LARGE
+
+    run_async = in_thread(run, when=_takes_long)

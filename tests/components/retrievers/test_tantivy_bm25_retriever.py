@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ async def test_top_k_of_the_run_goes_before_that_of_the_retriever_and_an_empty_q
     assert len((await both_give(retriever, query="danube"))["documents"]) == 2
     assert len((await both_give(retriever, query="danube", top_k=1, filters=OLD))["documents"]) == 1
     assert retriever.run(query="")["documents"] == []
+
+
+@pytest.mark.parametrize(("documents", "in_loop"), [(200_000, False), (199_999, True)])
+async def test_a_search_of_a_large_index_does_not_hold_the_event_loop(store, monkeypatch, documents, in_loop):
+    searched_by = []
+    monkeypatch.setattr(store, "count_documents", lambda: documents)
+    monkeypatch.setattr(store, "search", lambda *_, **__: searched_by.append(threading.current_thread()) or [])
+    await TantivyBM25Retriever(store).run_async("danube")
+    assert (searched_by == [threading.current_thread()]) is in_loop
 
 
 @for_each(
