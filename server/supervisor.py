@@ -125,14 +125,20 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_follow_parent, daemon=True).start()
-    server = _LameDuck(config)
+    server = _Server(config)
     server.run(sockets=[listening])
     if not server.started:
         sys.exit(_STARTUP_FAILED)
 
 
-class _LameDuck(uvicorn.Server):
+class _Server(uvicorn.Server):
     """A server that takes requests for a while after it was told to stop, so that balancers send them elsewhere."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Load all, and set it apart from what Python goes through for garbage, which holds the event loop."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Say so to probes first, and stop when the time is over; Ctrl-C does not wait."""
