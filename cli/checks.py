@@ -42,6 +42,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_st
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.components.text.counted import counted
 from prefrag.components.tracing import sent_to_tracing
 from prefrag.version import find_version
 
@@ -163,7 +164,7 @@ def _check_index(store: Any) -> Finding:
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
-    text = f"{name} holds {count:,} passages{', embedded' if vectors else ''}"
+    text = f"{name} holds {counted(count, 'passage')}{', embedded' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text} of the invented documents of the demo", f"For your own: {way}")
     if not count:

@@ -16,6 +16,7 @@ from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
 from prefrag.cli.web_consent import choose_web_answer, is_terminal
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 
 # Everything heavy is imported where it is used, so that help comes at once.
@@ -157,7 +158,7 @@ def list_documents(
     for entry in listed:
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
     total = sum(entry.passages for entry in listed)
-    typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
+    typer.echo(f"{total:>9,}  passages in {counted(len(listed), 'file')}")
 
 
 def delete_documents(
@@ -171,7 +172,7 @@ def delete_documents(
     from prefrag import indexing
 
     deletion = indexing.delete_documents(targets, index=_index_name(index), store=store.value)
-    typer.echo(f"{deletion.passages:,} passages deleted.")
+    typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.unknown:
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
 
@@ -230,7 +231,7 @@ def drop_index(
     from prefrag.indexing import index_list
 
     summary = index_list.summarise_index(name, store.value)
-    passages = "its passages" if summary.passages is None else f"{summary.passages:,} passages"
+    passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
     if not yes:
         if not is_terminal():
             raise BadInput(f"Dropping the index '{name}' needs --yes where nobody can be asked. Nothing was deleted.")
@@ -242,7 +243,7 @@ def drop_index(
 
 
 def _print_plan(plan: PrunePlan) -> None:
-    typer.echo(f"To be deleted: {plan.passages:,} passages.")
+    typer.echo(f"To be deleted: {counted(plan.passages, 'passage')}.")
     for path, passages in plan.gone.items():
         typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
     for path, passages in plan.shortened.items():
@@ -258,18 +259,18 @@ def _print_report(report: IndexReport, index: str) -> None:
         also = f" And so {more:,} more." if more else ""
         terminal.print(f"Read in part {partly}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
-        terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
+        terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
-        f"Index {index}: {report.written:,} passages written ({report.replaced:,} in place of earlier ones), "
-        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {report.files:,} files read, "
+        f"Index {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
+        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
     if others := report.other_kinds:
         kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
-        typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
+        typer.echo(f"{counted(others.total(), 'file')} of other kinds left out: {one_line(kinds)}.")
     if gone := report.vanished:
         names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
-        count = "1 file of these folders is" if len(gone) == 1 else f"{len(gone):,} files of these folders are"
+        count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"
         typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
 
 
@@ -306,7 +307,7 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
         model = model or embedding.DEFAULT_MODEL
         report = embedding.embed_index(index, store=store, model=model, on_progress=show, runner=runner)
     typer.echo(
-        f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
+        f"Index {index}: {counted(report.embedded, 'passage')} embedded, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
     )
 

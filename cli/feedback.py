@@ -11,6 +11,7 @@ import typer
 
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
+from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 
 # Everything heavy is imported where it is used, so that help comes at once.
@@ -75,7 +76,8 @@ def export_feedback(
     if not questions:
         raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
     write_jsonl(questions.values(), output)
-    typer.echo(f"{len(questions):,} questions written to {output}" + (f"; left out: {reasons}." if reasons else "."))
+    others = f"; left out: {reasons}." if reasons else "."
+    typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     if len(collections := sorted({collection for collection, _ in questions})) > 1:
         typer.echo(
             f"They are on several indexes ({', '.join(collections)}): export each with --index to use it.", err=True

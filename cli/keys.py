@@ -9,6 +9,7 @@ import typer
 
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import load_env_file
+from prefrag.components.text.counted import counted
 
 
 def add(
@@ -54,7 +55,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
         if key.expires is not None:
             allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires}")
         typer.echo(f"{key.name}  ...{key.ending}  {'; '.join(allows)}")
-    typer.echo(f"{len(keys)} key{'' if len(keys) == 1 else 's'}")
+    typer.echo(counted(len(keys), "key"))
 
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:

@@ -13,6 +13,7 @@ from rich.style import Style
 from rich.text import Text
 
 from prefrag.components.state.state import Event, Label
+from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import (
@@ -190,11 +191,11 @@ def _write_counts(result: dict[str, Any]) -> str:
     searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
     cached = f" ({usage['cached_tokens']:,} from the server's cache)" if usage.get("cached_tokens") else ""
     calls = (
-        f"{usage['llm_calls']} model calls, {usage['prompt_tokens']:,} tokens read{cached} and "
+        f"{counted(usage['llm_calls'], 'model call')}, {counted(usage['prompt_tokens'], 'token')} read{cached} and "
         f"{usage['completion_tokens']:,} written"
     )
     made = calls if usage["llm_calls"] else "no model call"
-    return f"{counts['total']} retrievals ({searches}), {made}, {usage['seconds']:.1f} s."
+    return f"{counted(counts['total'], 'retrieval')} ({searches}), {made}, {usage['seconds']:.1f} s."
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:

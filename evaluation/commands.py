@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.text.counted import counted
 
 # Everything heavy is imported where it is used, so that help comes at once.
 INTERRUPTED = 130
@@ -108,7 +109,7 @@ def evaluate(
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
-        typer.echo(f"  {len(unsearched)} questions could search no source. The first: {reasons}", err=True)
+        typer.echo(f"  {counted(len(unsearched), 'question')} could search no source. The first: {reasons}", err=True)
     if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 
@@ -137,7 +138,7 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
     reader = "the simulated reader, no language model" if config["simulated"] else None
     name = " ".join([config["pipeline"], *config["set"]])
-    facts = [f"{name} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
+    facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question"), shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
         typer.echo(f"  its policy: {describe_policy(config['llm'])}")
@@ -162,5 +163,7 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
         unpriced = f"; without a price: {', '.join(cost['unpriced'])}" if cost["unpriced"] else ""
         typer.echo(f"  cost: {cost['total']:.4f}{unpriced}")
     if metrics["errors"]:
-        typer.echo(f"  {metrics['errors']} questions failed and score 0; --retry-failed runs them again.", err=True)
+        typer.echo(
+            f"  {counted(metrics['errors'], 'question')} failed and score 0; --retry-failed runs them again.", err=True
+        )
     typer.echo(f"  {output}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.text.counted import counted
 from prefrag.pipelines.trace_text import one_line
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def indexing_bar(console: Console) -> Iterator[OnProgress]:
                 completed=progress.bytes_done,
                 total=progress.bytes_total,
                 name=one_line(Path(progress.path).name),
-                passages=f"{progress.written + progress.unchanged:,} passages",
+                passages=counted(progress.written + progress.unchanged, "passage"),
             )
 
         yield show

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from prefrag.components.text.counted import counted
+
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
     """Write what a run sent to models that are not on this machine or the administrator's network."""
@@ -17,7 +19,7 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
     traced = ["Sent to a tracing backend: your words, and what was answered."]
     return (traced if result.get("sent_to_tracing") == "content" else []) + [
-        f"Sent to a remote model: {_count(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
+        f"Sent to a remote model: {counted(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
         + (f", to {host}." if with_host and host else ".")
         for (content, host), (calls, tokens) in sums.items()
     ]
@@ -29,7 +31,3 @@ def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
         return dict(result)
     hidden = [{name: value for name, value in sent.items() if name != "host"} for sent in result["sent_to_models"]]
     return {**result, "sent_to_models": hidden}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -51,7 +51,7 @@ class TestIndex:
         result = prefrag("index", corpus.parent)
 
         assert result.exit_code == 0
-        assert "4 files of other kinds were left out: .png 2, without a suffix 1, .css 1." in result.stdout
+        assert "4 files of other kinds left out: .png 2, without a suffix 1, .css 1." in result.stdout
         assert "photo" not in result.stdout + result.stderr
 
     def test_names_files_that_are_gone_and_ends_with_0(self, corpus: Path):
@@ -136,7 +136,7 @@ class TestDocuments:
         assert entry["passages"] == 3
         result = prefrag("documents", "delete", "p1", "unheard-of")
         assert result.exit_code == 3, "what is not there"
-        assert "1 passages deleted" in result.stdout
+        assert "1 passage deleted" in result.stdout
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
@@ -199,7 +199,7 @@ def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert result.exit_code == 0
     assert calls == [{"index": "default", "store": "tantivy", "model": "tiny"}]
-    assert "1 passages embedded" in result.stdout
+    assert "1 passage embedded" in result.stdout
 
 
 class TestList:

@@ -203,7 +203,7 @@ def test_that_there_is_no_model_is_one_line_of_notice():
 def test_a_run_without_a_model_counts_no_tokens():
     usage = {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.04}
 
-    assert "1 retrievals (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
+    assert "1 retrieval (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
 
 
 def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off():

@@ -122,7 +122,7 @@ class TestEvaluate:
         )
 
         assert (one.exit_code, every.exit_code) == (0, 1)
-        assert "1 questions failed and score 0; --retry-failed runs them again" in one.stderr
+        assert "1 question failed and score 0; --retry-failed runs them again" in one.stderr
 
     @pytest.mark.parametrize(("errors", "code"), [({"local": "the disk is gone"}, 1), ({}, 0)])
     def test_ends_with_1_when_no_question_could_search_anything(

@@ -53,7 +53,6 @@ class TestConnection:
         await connection(server, api_key="sk-new").call_async(QUESTION, {}, None)
         assert [request["authorization"] for request in server.requests[4:]] == ["Bearer sk-secret", "Bearer sk-new"]
 
-
     @both_ways
     def test_takes_a_user_name_and_a_query_in_the_address(self, server: FakeModelServer, how: str):
         address = server.url.replace("http://", "http://me:p%40ss@") + "/?version=1"
