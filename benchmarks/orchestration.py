@@ -4,18 +4,28 @@ Three retrievals, two judge calls and four reasoner calls over the shipped YAML,
 from a script at once, so that what is left is the engine, the components and the prompts.
 
     python -m benchmarks.orchestration [--runs 200]
+
+With a folder of questions and their corpus, half of it on the web, the tokens that such runs read over HTTP instead:
+four characters each, and as cached whatever an earlier prompt of the same run begins with.
+
+    python -m benchmarks.orchestration --data hotpotqa [--pipeline prefrag] [--reply-format text] [--runs 60]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import statistics
+import sys
 import time
+from pathlib import Path
 
+from benchmarks.load import free_port, process
 from prefrag import pipelines
+from prefrag.evaluation.corpora import evaluation_indexes
 from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
@@ -45,10 +55,39 @@ async def measure(runs: int) -> None:
     )
 
 
+def count_tokens(data: Path, pipeline: str, reply_format: str, runs: int) -> None:
+    found = evaluation_indexes(data / "corpus.jsonl", split=True)
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/v1"
+    os.environ |= {"PREFRAG_LLM_BASE_URL": url, "PREFRAG_LLM_MODEL": "simulated"}
+    os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
+    questions = [json.loads(line)["question"] for line in (data / "dev.jsonl").open(encoding="utf-8")][:runs]
+    server = Path(__file__).with_name("model_server.py")
+    used = []
+    command = [sys.executable, str(server), "--port", str(port), "--delay-ms", "0"]
+    with process(*command, ready=f"{url}/models"):
+        asked = pipelines.load(pipeline, replace={"Reasoner.reply_format": reply_format})
+        for number, question in enumerate(questions):
+            used.append(pipelines.ask(f"{question} (Q-{100_000 + number})", pipeline=asked)["usage"])
+    read, cached = (statistics.mean(usage[name] for usage in used) for name in ("prompt_tokens", "cached_tokens"))
+    calls = statistics.mean(sum(usage["calls"].values()) for usage in used)
+    print(
+        f"{pipeline}, {reply_format}, {len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens of "
+        f"prompts a question, of which {read - cached:,.0f} are new and {cached / read:.0%} cached"
+    )
+
+
 if __name__ == "__main__":
     # The web is a script.
     os.environ["PREFRAG_WEB"] = "on"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--pipeline", default="prefrag")
+    parser.add_argument("--reply-format", default="text")
     logging.disable(logging.INFO)
-    asyncio.run(measure(parser.parse_args().runs))
+    chosen = parser.parse_args()
+    if chosen.data is None:
+        asyncio.run(measure(chosen.runs))
+    else:
+        count_tokens(chosen.data, chosen.pipeline, chosen.reply_format, chosen.runs)
