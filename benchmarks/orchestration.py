@@ -72,8 +72,8 @@ def count_tokens(data: Path, pipeline: str, reply_format: str, runs: int) -> Non
     read, cached = (statistics.mean(usage[name] for usage in used) for name in ("prompt_tokens", "cached_tokens"))
     calls = statistics.mean(sum(usage["calls"].values()) for usage in used)
     print(
-        f"{pipeline}, {reply_format}, {len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens of "
-        f"prompts a question, of which {read - cached:,.0f} are new and {cached / read:.0%} cached"
+        f"{pipeline}, {reply_format}, {len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens "
+        f"of prompts a question, of which {read - cached:,.0f} are new and {cached / read:.0%} cached"
     )
 
 
