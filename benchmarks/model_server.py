@@ -38,7 +38,7 @@ _SENTENCES, _NEXT_SENTENCE = "Sentences so far:\n", "Next sentence:"
 _HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _RUNS_KEPT = 256
-_TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
+_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
 class PrefragScript:

@@ -127,7 +127,7 @@ class ModelJudge(Block):
         shown = state.with_last(documents=tuple(found.values()), refined=None, observed=True)
         if (asked := reasoner.ask_further(shown, render_prompt("source_switch_question"))) is None:
             return None
-        parameters = {"tool_choice": "none"} if asked["tools"] else {}
+        parameters: dict[str, Any] = {"tool_choice": "none"} if asked["tools"] else {}
         call = self.call.prepare(state, **asked, response_format=response_format("verdict", _SCHEMA), **parameters)
         return call, known_marks(shown)
 

@@ -230,6 +230,8 @@ class Reasoner:
                 "attached": passages(observations[0], marks=marks) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
+                # What the shipped one is for goes without saying.
+                "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
                 "answer_type": settings.answer_type,

@@ -20,7 +20,7 @@ Form = Literal["text", "json", "tools", "tags", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
-_TEXT_TOOLS = re.compile(r"^Action: the tool to use, written exactly as (.+)$", re.MULTILINE)
+_TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
 # Behind it stands what was found last, in the judge's prompt or in the transcript of the reasoner.
