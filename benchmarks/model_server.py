@@ -251,12 +251,17 @@ class ModelServer:
         prompt = "".join(parts)
         if (token := _TOKEN.search(prompt)) is None:
             return len(prompt) // 4, 0
-        sent = self._sent.setdefault(token[0], [])
-        cached = max((_shared(prompt, earlier) for earlier in sent), default=0)
-        sent.append(prompt)
+        counted = count_prompt(prompt, self._sent.setdefault(token[0], []))
         if len(self._sent) > _RUNS_KEPT:
             del self._sent[next(iter(self._sent))]
-        return len(prompt) // 4, cached // 4
+        return counted
+
+
+def count_prompt(prompt: str, sent: list[str]) -> tuple[int, int]:
+    """:param sent: The earlier prompts of the run, to which this is added. :returns: Its tokens, and those cached."""
+    cached = max((_shared(prompt, earlier) for earlier in sent), default=0)
+    sent.append(prompt)
+    return len(prompt) // 4, cached // 4
 
 
 def _shared(first: str, second: str) -> int:
