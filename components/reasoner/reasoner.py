@@ -195,7 +195,7 @@ class Reasoner:
         :returns: The arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in
             the formats for models that were trained for one task.
         """
-        if self.prompt is not None or not self.asks_to_cite or state.settings.prompts == "paper":
+        if self.prompt is not None or not self._format.cites or state.settings.prompts == "paper":
             return None
         return self._converse(state, question)
 

@@ -133,7 +133,7 @@ def read_call(
 
 def _find_last_found(messages: Sequence[ChatMessage], text: str) -> int:
     results = [str(result.result) for message in messages for result in message.tool_call_results]
-    return text.rfind(results[-1]) if results else [match.end() for match in _FOUND.finditer(text)][-1]
+    return text.rfind(results[-1]) if results else [match.start() for match in _FOUND.finditer(text)][-1]
 
 
 def _json_step(question: str, text: str, transcript: str, most: int | None, schema: Mapping[str, Any]) -> Call:

@@ -107,6 +107,9 @@ class TestOneServer:
         if adapter:
             monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
             monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        else:
+            # Its verdict has the limit of its steps.
+            monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "300")
         # What an earlier test has left there does not count.
         assert httpx.post(f"{server}/reset_prefix_cache").is_success
         before = metric(server, "vllm:prefix_cache_hits_total")
