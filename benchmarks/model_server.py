@@ -19,7 +19,6 @@ import json
 import math
 import re
 import socket
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
@@ -31,13 +30,12 @@ import uvicorn
 Script = Callable[[str], str]
 
 _TOKEN = re.compile(r"\bQ-\d+\b")
-_QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
+QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
 _MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
 _SENTENCES, _NEXT_SENTENCE = "Sentences so far:\n", "Next sentence:"
 _HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
-_RUNS_KEPT = 256
 _TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
@@ -50,7 +48,7 @@ class PrefragScript:
 
     def __call__(self, prompt: str) -> str:
         """:param prompt: What the model is sent. :returns: Its reply."""
-        questions = list(_QUESTION.finditer(prompt))
+        questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or [""])[0]
         if '"status"' in prompt:
@@ -100,7 +98,7 @@ class MethodsScript:
 
     def __call__(self, prompt: str) -> str:
         """:param prompt: What the model is sent. :returns: Its reply."""
-        questions = list(_QUESTION.finditer(prompt))
+        questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or ["Q-0"])[0]
         kind = int(token[2:]) % len(self.SEARCHES)
@@ -191,8 +189,6 @@ class ModelServer:
     def __init__(self, script: Script, delay: float):
         self._script = script
         self._delay = delay
-        # What each run has been sent, by its token: what a prefix cache holds of it.
-        self._sent: dict[str, list[str]] = {}
 
     async def __call__(
         self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
@@ -226,8 +222,7 @@ class ModelServer:
             tokens = re.findall(r"\S+\s*", text)
             logprobs = [{"token": token, "logprob": -0.01 if place else first} for place, token in enumerate(tokens)]
             choice["logprobs"] = {"content": logprobs}
-        read, cached = self._count(request)
-        completion_tokens = len(text) // 4
+        prompt_tokens, completion_tokens = len(prompt) // 4, len(text) // 4
         return {
             "id": "chatcmpl-simulated",
             "object": "chat.completion",
@@ -235,39 +230,11 @@ class ModelServer:
             "model": request.get("model", "simulated"),
             "choices": [choice],
             "usage": {
-                "prompt_tokens": read,
+                "prompt_tokens": prompt_tokens,
                 "completion_tokens": completion_tokens,
-                "total_tokens": read + completion_tokens,
-                "prompt_tokens_details": {"cached_tokens": cached},
+                "total_tokens": prompt_tokens + completion_tokens,
             },
         }
-
-    def _count(self, request: dict[str, Any]) -> tuple[int, int]:
-        """Count the tokens of a prompt, four characters each, and those with which an earlier one of its run begins."""
-        parts = [json.dumps(request.get("tools") or "")]
-        for message in request["messages"]:
-            calls = json.dumps(message["tool_calls"]) if message.get("tool_calls") else ""
-            parts.append(f"<|{message['role']}|>{message.get('content') or ''}{calls}")
-        prompt = "".join(parts)
-        if (token := _TOKEN.search(prompt)) is None:
-            return len(prompt) // 4, 0
-        counted = count_prompt(prompt, self._sent.setdefault(token[0], []))
-        if len(self._sent) > _RUNS_KEPT:
-            del self._sent[next(iter(self._sent))]
-        return counted
-
-
-def count_prompt(prompt: str, sent: list[str]) -> tuple[int, int]:
-    """:param sent: The earlier prompts of the run, to which this is added. :returns: Its tokens, and those cached."""
-    cached = max((_shared(prompt, earlier) for earlier in sent), default=0)
-    sent.append(prompt)
-    return len(prompt) // 4, cached // 4
-
-
-def _shared(first: str, second: str) -> int:
-    """Count the characters with which both texts begin."""
-    lengths = range(1, min(len(first), len(second)) + 1)
-    return bisect_left(lengths, True, key=lambda length: not first.startswith(second[:length]))
 
 
 def main(

@@ -5,11 +5,11 @@ from a script at once, so that what is left is the engine, the components and th
 
     python -m benchmarks.orchestration [--runs 200]
 
-With a folder of questions and their corpus, half of it on the web, the tokens that such runs read over HTTP instead:
-four characters each, and as cached whatever an earlier prompt of the same run begins with.
+With a folder of questions and their corpus, half of it on the web, the tokens that such runs read instead: four
+characters each, and as cached whatever an earlier prompt of the same run begins with. The queries and verdicts are
+those of that script, or of the simulated reader.
 
-    python -m benchmarks.orchestration --data hotpotqa [--pipeline prefrag] [--runs 60]
-    python -m benchmarks.orchestration --data hotpotqa --simulated  # the queries and verdicts of the simulated reader
+    python -m benchmarks.orchestration --data hotpotqa [--simulated]
 """
 
 from __future__ import annotations
@@ -20,21 +20,18 @@ import json
 import logging
 import os
 import statistics
-import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
-from benchmarks.load import free_port, process
-from benchmarks.model_server import count_prompt
+from benchmarks.model_server import QUESTION as ASKED
+from benchmarks.model_server import PrefragScript
 from prefrag import pipelines
 from prefrag.evaluation.corpora import evaluation_indexes
 from prefrag.evaluation.simulated_reader import SimulatedReader
-from prefrag.evaluation.simulated_reader.prompts import read_call
 from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
@@ -65,44 +62,50 @@ async def measure(runs: int) -> None:
 
 
 @component
-class CountedReader(SimulatedReader):
-    """The simulated reader, whose prompts are counted as those of the simulated model server."""
+class CountedModel:
+    """Replies as the script or the simulated reader does, and counts what it is sent."""
 
+    model_host, served_by, context_window = "localhost", "one", 131_072
     sent: ClassVar[dict[str, list[str]]] = {}
+    script = PrefragScript()
 
-    def _reply(self, messages: list[ChatMessage], *arguments: Any) -> ChatMessage:
-        question = read_call(messages, *arguments, self._gold()).question
-        prompt = "".join(f"<|{message.role.value}|>{message.text}" for message in messages)
-        read, cached = count_prompt(prompt, self.sent.setdefault(question, []))
-        reply = SimulatedReader._reply(self, messages, *arguments)
-        reply.meta["usage"] |= {"prompt_tokens": read, "cached_tokens": cached}
-        return reply
+    def __init__(self, data: str, simulated: bool):
+        self.data = data
+        self.simulated = simulated
+        self._reader = SimulatedReader(f"{data}/dev.jsonl", f"{data}/corpus.jsonl")
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Reply, with the counts in its ``usage``."""
+        prompt = "\n".join(message.text or "" for message in messages)
+        if self.simulated:
+            reply = self._reader.run(messages, generation_kwargs)["replies"][0]
+        else:
+            reply = ChatMessage.from_assistant(self.script(prompt))
+        earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
+        # Character by character is meant.
+        cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
+        earlier.append(prompt)
+        reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}
+        return {"replies": [reply]}
 
 
-def count_tokens(data: Path, pipeline: str, runs: int, simulated: bool) -> None:
+def count_tokens(data: Path, simulated: bool) -> None:
     found = evaluation_indexes(data / "corpus.jsonl", split=True)
-    port = free_port()
-    replace = {}
-    url = f"http://127.0.0.1:{port}/v1"
-    os.environ |= {"PREFRAG_LLM_BASE_URL": url, "PREFRAG_LLM_MODEL": "simulated"}
     os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
-    questions = [json.loads(line)["question"] for line in (data / "dev.jsonl").open(encoding="utf-8")][:runs]
+    parameters = {"data": str(data), "simulated": simulated}
+    model = {"type": "benchmarks.orchestration.CountedModel", "init_parameters": parameters}
+    pipeline = pipelines.load("prefrag", replace={"ChatModel": model})
     used = []
-    command = [sys.executable, "-m", "benchmarks.model_server", "--port", str(port), "--delay-ms", "0"]
-    if simulated:
-        files = {"questions": str(data / "dev.jsonl"), "corpus": str(data / "corpus.jsonl")}
-        replace["ChatModel"] = {"type": "benchmarks.orchestration.CountedReader", "init_parameters": files}
-    with nullcontext() if simulated else process(*command, ready=f"{url}/models"):
-        asked = pipelines.load(pipeline, replace=replace)
-        for number, question in enumerate(questions):
-            # The scripts tell runs apart by it.
-            token = "" if simulated else f" (Q-{100_000 + number})"
-            used.append(pipelines.ask(f"{question}{token}", pipeline=asked)["usage"])
-    read, cached = (statistics.mean(usage[name] for usage in used) for name in ("prompt_tokens", "cached_tokens"))
-    calls = statistics.mean(sum(usage["calls"].values()) for usage in used)
+    for number, line in enumerate((data / "dev.jsonl").read_text(encoding="utf-8").splitlines()):
+        # The script tells runs apart by it.
+        token = "" if simulated else f" (Q-{100_000 + number})"
+        used.append(pipelines.ask(json.loads(line)["question"] + token, pipeline)["usage"])
+    names = ("llm_calls", "prompt_tokens", "cached_tokens")
+    calls, read, cached = (statistics.mean(one[name] for one in used) for name in names)
     print(
-        f"{pipeline}, {len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens "
-        f"of prompts a question, of which {read - cached:,.0f} are new and {cached / read:.0%} cached"
+        f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens of prompts a question, of "
+        f"which {read - cached:,.0f} are new and {cached / read:.0%} cached"
     )
 
 
@@ -113,11 +116,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--pipeline", default="prefrag")
     parser.add_argument("--simulated", action="store_true")
     logging.disable(logging.INFO)
     chosen = parser.parse_args()
     if chosen.data is None:
         asyncio.run(measure(chosen.runs))
     else:
-        count_tokens(chosen.data, chosen.pipeline, chosen.runs, chosen.simulated)
+        count_tokens(chosen.data, chosen.simulated)

@@ -312,12 +312,7 @@ class Conversation(Protocol):
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Continue the conversation with a question.
-
-        :param state: The state, whose last step has its observation.
-        :param question: The question, which stands behind it.
-        :returns: The arguments of ``ModelCall.prepare``; None where the conversation cannot be continued.
-        """
+        """Continue it behind the last observation: the arguments of ``ModelCall.prepare``; None where it cannot be."""
 
 
 @dataclass(frozen=True)
