@@ -114,9 +114,10 @@ class TestOneServer:
         assert httpx.post(f"{server}/reset_prefix_cache").is_success
         before = metric(server, "vllm:prefix_cache_hits_total")
         # Without a penalty so small a model repeats itself up to the limit, within the call.
-        sampling = {"tool_choice": "required", "temperature": 0, "frequency_penalty": 1.0}
+        sampling = {"temperature": 0, "frequency_penalty": 1.0}
+        replace = {"reasoner.reply_format": "tools", "ModelJudge.generation_kwargs": sampling}
 
-        result = ask("prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": sampling})
+        result = ask("prefrag", replace | {"reasoner.generation_kwargs": {**sampling, "tool_choice": "required"}})
 
         assert [step["action"] for step in result["steps"]][:2] == ["search", "search"]
         verdicts = [one for one in result["trace"] if one["kind"] == "verdict" and one["judged_by"] == "model"]
