@@ -30,13 +30,13 @@ import uvicorn
 Script = Callable[[str], str]
 
 _TOKEN = re.compile(r"\bQ-\d+\b")
-_QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
+QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
 _MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
 _SENTENCES, _NEXT_SENTENCE = "Sentences so far:\n", "Next sentence:"
 _HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
-_TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
+_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
 class PrefragScript:
@@ -48,7 +48,7 @@ class PrefragScript:
 
     def __call__(self, prompt: str) -> str:
         """:param prompt: What the model is sent. :returns: Its reply."""
-        questions = list(_QUESTION.finditer(prompt))
+        questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or [""])[0]
         if '"status"' in prompt:
@@ -98,7 +98,7 @@ class MethodsScript:
 
     def __call__(self, prompt: str) -> str:
         """:param prompt: What the model is sent. :returns: Its reply."""
-        questions = list(_QUESTION.finditer(prompt))
+        questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or ["Q-0"])[0]
         kind = int(token[2:]) % len(self.SEARCHES)

@@ -4,18 +4,34 @@ Three retrievals, two judge calls and four reasoner calls over the shipped YAML,
 from a script at once, so that what is left is the engine, the components and the prompts.
 
     python -m benchmarks.orchestration [--runs 200]
+
+With a folder of questions and their corpus, half of it on the web, the tokens that such runs read instead: four
+characters each, and as cached whatever an earlier prompt of the same run begins with. The queries and verdicts are
+those of that script, or of the simulated reader.
+
+    python -m benchmarks.orchestration --data hotpotqa [--simulated]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import statistics
 import time
+from pathlib import Path
+from typing import Any, ClassVar
 
+from haystack import component
+from haystack.dataclasses import ChatMessage
+
+from benchmarks.model_server import QUESTION as ASKED
+from benchmarks.model_server import PrefragScript
 from prefrag import pipelines
+from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.simulated_reader import SimulatedReader
 from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
@@ -45,10 +61,65 @@ async def measure(runs: int) -> None:
     )
 
 
+@component
+class CountedModel:
+    """Replies as the script or the simulated reader does, and counts what it is sent."""
+
+    model_host, served_by, context_window = "localhost", "one", 131_072
+    sent: ClassVar[dict[str, list[str]]] = {}
+    script = PrefragScript()
+
+    def __init__(self, data: str, simulated: bool):
+        self.data = data
+        self.simulated = simulated
+        self._reader = SimulatedReader(f"{data}/dev.jsonl", f"{data}/corpus.jsonl")
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Reply, with the counts in its ``usage``."""
+        prompt = "\n".join(message.text or "" for message in messages)
+        if self.simulated:
+            reply = self._reader.run(messages, generation_kwargs)["replies"][0]
+        else:
+            reply = ChatMessage.from_assistant(self.script(prompt))
+        earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
+        # Character by character is meant.
+        cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
+        earlier.append(prompt)
+        reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}
+        return {"replies": [reply]}
+
+
+def count_tokens(data: Path, simulated: bool) -> None:
+    found = evaluation_indexes(data / "corpus.jsonl", split=True)
+    os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
+    parameters = {"data": str(data), "simulated": simulated}
+    model = {"type": "benchmarks.orchestration.CountedModel", "init_parameters": parameters}
+    pipeline = pipelines.load("prefrag", replace={"ChatModel": model})
+    used = []
+    for number, line in enumerate((data / "dev.jsonl").read_text(encoding="utf-8").splitlines()):
+        # The script tells runs apart by it.
+        token = "" if simulated else f" (Q-{100_000 + number})"
+        used.append(pipelines.ask(json.loads(line)["question"] + token, pipeline)["usage"])
+    names = ("llm_calls", "prompt_tokens", "cached_tokens")
+    calls, read, cached = (statistics.mean(one[name] for one in used) for name in names)
+    print(
+        f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens of prompts a question, of "
+        f"which {read - cached:,.0f} are new and {cached / read:.0%} cached"
+    )
+
+
 if __name__ == "__main__":
-    # The web is a script.
+    # The web is a script, or an index.
+    os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,benchmarks,tests"}
     os.environ["PREFRAG_WEB"] = "on"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--simulated", action="store_true")
     logging.disable(logging.INFO)
-    asyncio.run(measure(parser.parse_args().runs))
+    chosen = parser.parse_args()
+    if chosen.data is None:
+        asyncio.run(measure(chosen.runs))
+    else:
+        count_tokens(chosen.data, chosen.simulated)

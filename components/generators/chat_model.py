@@ -155,6 +155,11 @@ class ChatModel:
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
+    @property
+    def served_by(self) -> str | None:
+        """The model and its server, under the variables that name them; None where it has no server."""
+        return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
+
     def warm_up(self) -> None:
         """Choose the model, and load or connect it.
 

@@ -119,6 +119,10 @@ class ModelCall:
         """Tokens of prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
+    def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
+        """Check whether another chat generator calls the same model, which keeps what it has read of a prompt."""
+        return _name_model(self.chat_generator) == _name_model(chat_generator)
+
     def warm_up(self) -> None:
         """Load or connect the model.
 
@@ -325,6 +329,11 @@ class ModelCall:
         if meta.get("filed_as_reasoning"):
             state = state.with_event("filed_as_reasoning", caller=self.caller, message=FILED_AS_REASONING)
         return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
+
+
+def _name_model(chat_generator: Any) -> Any:
+    named = getattr(chat_generator, "served_by", None)
+    return named or (chat_generator.to_dict() if hasattr(chat_generator, "to_dict") else chat_generator)
 
 
 def is_cut_off(message: ChatMessage) -> bool:

@@ -69,6 +69,11 @@ class RecordedChatGenerator(Block):
         return bool(self._facts().get("is_named_for_judging"))
 
     @property
+    def served_by(self) -> str | None:
+        """The model and its server; an old recording may not have them."""
+        return self._facts().get("served_by")
+
+    @property
     def model_host(self) -> str:
         """The host on which the model runs; this machine while its replies are replayed."""
         if self.chat_generator is None or self.recording.mode == "replay":
@@ -150,12 +155,14 @@ class RecordedChatGenerator(Block):
         }
         if getattr(inner, "is_named_for_judging", False):
             facts["is_named_for_judging"] = True
+        if served_by := getattr(inner, "served_by", None):
+            facts["served_by"] = served_by
         if own := getattr(inner, "generation_kwargs", None):
             facts["generation_kwargs"] = dict(own)
         if (limit := getattr(inner, "reply_limit", None)) is not None:
             facts["reply_limit"] = limit
         before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
-        if before != facts:
+        if {"served_by": facts.get("served_by"), **before} != {"served_by": None, **facts}:
             raise ValueError(
                 f"The recording {self.recording.path} holds replies of another model "
                 f"({_as_text(before)}; now {_as_text(facts)}): record to another file."

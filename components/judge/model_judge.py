@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from haystack import Document
@@ -15,10 +16,12 @@ from prefrag.components.generators.json_reply import object_schema, read_field, 
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.prompts.quotation import passages
-from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.prompts.render_prompt import prompt_path, render_prompt
+from prefrag.components.state.citations import known_marks, without_codes
 from prefrag.components.state.state import RunError, State, Verdict, identity
 
 OnDoubt = Literal["keep", "end", "switch"]
+_PROMPT = "source_switch_judge"
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
 # The model scores from 0 to this, in whole numbers, which models write more steadily than signs and fractions.
 _BEST_SCORE = 10
@@ -37,14 +40,15 @@ class ModelJudge(Block):
     def __init__(
         self,
         chat_generator: ChatGenerator,
-        prompt: str = "source_switch_judge",
+        prompt: str = _PROMPT,
         generation_kwargs: dict[str, Any] | None = None,
         on_doubt: OnDoubt = "keep",
     ):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: A prompt file.
+        :param prompt: A prompt file. The shipped one is that of a judge whose model is not the reasoner's, and of the
+            papers' mode; else the question stands at the end of the reasoner's conversation.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read twice, or was cut off: ``keep`` keeps the
             passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
@@ -72,8 +76,10 @@ class ModelJudge(Block):
         self.call.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search."""
-        return self._decide(*await self.call.send_until_read_async(self.prepare(state), read_judgement))
+        """Judge the passages of the last search, in the conversation of the model that searched if it is the judge."""
+        call, known = self._continue(state) or (self.prepare(state), {})
+        verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
+        return replace(verdict, analysis=without_codes(verdict.analysis, known)), state
 
     judge = blocking(judge_async)
 
@@ -108,6 +114,22 @@ class ModelJudge(Block):
             values,
             response_format=response_format("verdict", _SCHEMA),
         )
+
+    def _continue(self, state: State) -> tuple[Prepared, dict[str, str]] | None:
+        """Prepare the call that continues the reasoner's conversation, which its server has read already."""
+        reasoner, settings = state.conversation, state.settings
+        # The instructions for an answer are none for a verdict.
+        if reasoner is None or self.prompt != _PROMPT or settings.prompts == "paper" or settings.instructions:
+            return None
+        if not self.call.calls_model_of(reasoner.chat_generator):
+            return None
+        found = {identity(document): document for document in state.step.searches[-1].documents}
+        shown = state.with_last(documents=tuple(found.values()), refined=None, observed=True)
+        if (asked := reasoner.ask_further(shown, render_prompt("source_switch_question"))) is None:
+            return None
+        parameters: dict[str, Any] = {"tool_choice": "none"} if asked["tools"] else {}
+        call = self.call.prepare(state, **asked, response_format=response_format("verdict", _SCHEMA), **parameters)
+        return call, known_marks(shown)
 
     def _prepare_scores(
         self, state: State, found: Sequence[Document]

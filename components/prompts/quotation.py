@@ -52,16 +52,25 @@ _TOKENS = re.compile(
 _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]{0,20}[)\uff09]", re.IGNORECASE)
 
 
-def passages(documents: Sequence[Document], note: str = "", marks: Mapping[Identity, str] | None = None) -> str:
+def passages(
+    documents: Sequence[Document],
+    note: str = "",
+    marks: Mapping[Identity, str] | None = None,
+    above: Collection[Identity] = (),
+) -> str:
     """Write documents as a model is shown them: each under its title, every line of its text quoted.
 
     :param documents: The documents.
     :param note: A text before them, or in their place.
     :param marks: The mark of each, see :func:`prompt_marks`; a document without one has only its title.
+    :param above: The documents that the prompt shows further up: one that has a mark is named by it alone.
     :returns: The text.
     """
     marks = marks or {}
-    parts = [_passage(document, marks) for document in documents]
+    again = [marks[identity(one)] for one in documents if identity(one) in above and identity(one) in marks]
+    parts = [_passage(one, marks) for one in documents if identity(one) not in above or identity(one) not in marks]
+    if again:
+        parts.append(f"Shown above: {', '.join(f'[{mark}]' for mark in again)}")
     if note:
         parts.insert(0, _break_signs(_flatten(note)))
     return "\n\n".join(parts) or _LEFT_OUT

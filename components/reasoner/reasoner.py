@@ -18,9 +18,10 @@ from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, TagsFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
+from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.run_options import AnswerType
-from prefrag.components.state.state import Action, State, Step
+from prefrag.components.state.state import Action, State, Step, identity
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -28,10 +29,7 @@ SEARCH_ENGINE = Tool(
     "for looking up facts about people, places, works, events and anything else.",
 )
 # The codes in it hold letters that no code has, so that a copy of them cites nothing.
-CITED = (
-    ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
-    "or [2un][W1na]"
-)
+CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
 SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
@@ -189,16 +187,42 @@ class Reasoner:
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
+    def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
+        """Continue the conversation with a question of another component, behind the last observation.
+
+        :param state: The state, whose last step has its observation.
+        :param question: The question.
+        :returns: The arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in
+            the formats for models that were trained for one task.
+        """
+        if self.prompt is not None or not self._format.cites or state.settings.prompts == "paper":
+            return None
+        return self._converse(state, question)
+
     def _prepare(self, state: State) -> Prepared:
+        form = self._format
+        return self._call.prepare(
+            state,
+            **self._converse(state),
+            keep_thinking=form.keeps_thinking,
+            **form.generation_kwargs(self._choose_tools(state), state, self.must_answer),
+        )
+
+    def _converse(self, state: State, further: str = "") -> dict[str, Any]:
+        """Write the conversation up to now; a question at its end takes the place of the next step."""
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
+        cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
         answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
 
         def turns(observations: Observations) -> list[Turn]:
-            return [
-                Turn(self._show(step), passages(shown, step.note, marks) if step.observed else None)
-                for step, shown in zip(state.steps, observations[1:], strict=True)
-            ]
+            written, above = [], set(map(identity, observations[0]))
+            for step, shown in zip(state.steps, observations[1:], strict=True):
+                # A prompt of one's own may show some of the steps alone.
+                text = passages(shown, step.note, marks, above if self.prompt is None else ())
+                written.append(Turn(self._show(step), text if step.observed else None))
+                above.update(map(identity, shown))
+            return written
 
         def values(observations: Observations) -> dict[str, Any]:
             return {
@@ -206,15 +230,18 @@ class Reasoner:
                 "attached": passages(observations[0], marks=marks) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
+                # What the shipped one is for goes without saying.
+                "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
                 "answer_type": settings.answer_type,
-                "answer_format": answer_format + (CITED if marks else ""),
+                "answer_format": answer_format + (CITED if cites else ""),
                 "product": settings.prompts == "product",
                 "commonsense": self.commonsense,
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
+                "asks_further": bool(further),
                 "tags": self._tags_format,
                 "steps": [
                     # An observation without a search is a correction.
@@ -223,18 +250,20 @@ class Reasoner:
                 ],
             }
 
-        return self._call.prepare(
-            state,
-            self.prompt or form.prompt,
-            [state.attached, *(step.shown for step in state.steps)],
-            values,
-            messages=lambda prompt, observations: form.messages(
-                put_instructions(prompt, settings.instructions), turns(observations), tools, self.must_answer
-            ),
-            tools=form.callable_tools(tools),
-            keep_thinking=form.keeps_thinking,
-            **form.generation_kwargs(tools, state, self.must_answer),
-        )
+        def messages(prompt: str, observations: Observations) -> list[ChatMessage]:
+            prompt = put_instructions(prompt, settings.instructions)
+            conversation = form.messages(prompt, turns(observations), tools, self.must_answer)
+            if further:
+                add_from_user(conversation, further)
+            return conversation
+
+        return {
+            "prompt": self.prompt or form.prompt,
+            "observations": [state.attached, *(step.shown for step in state.steps)],
+            "render": values,
+            "messages": messages,
+            "tools": form.callable_tools(tools),
+        }
 
     def _show(self, step: Step) -> Step:
         """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
@@ -269,7 +298,7 @@ class Reasoner:
         known = known_marks(state)
         # A mark means nothing to a search engine.
         query = read_citations(step.query, known)[0] or step.query
-        state = state.with_step(replace(step, query=query, forced=forced))
+        state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
         if step.thought:
             state = state.with_event("thought", text=without_codes(step.thought, known))
         if step.action is Action.SEARCH and len(message.tool_calls) > 1:

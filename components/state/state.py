@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from haystack import Document
 
@@ -306,6 +306,15 @@ class Usage(_Value):
     models: tuple[ModelTraffic, ...] = ()
 
 
+class Conversation(Protocol):
+    """The conversation of the model that takes the steps, in which another component can ask that model something."""
+
+    chat_generator: Any
+
+    def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
+        """Continue it behind the last observation: the arguments of ``ModelCall.prepare``; None where it cannot be."""
+
+
 @dataclass(frozen=True)
 class State(_Value):
     """The state of a run: a question and everything that was done to answer it.
@@ -320,6 +329,7 @@ class State(_Value):
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
+    :param conversation: The conversation that led to the last step; None where no model took it.
     """
 
     question: str
@@ -332,6 +342,11 @@ class State(_Value):
     usage: Usage = field(default_factory=Usage)
     events: tuple[Event, ...] = ()
     started: float = 0.0
+    conversation: Conversation | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A connection to a model stays in its process.
+        return {**vars(self), "conversation": None}
 
     @property
     def step(self) -> Step:

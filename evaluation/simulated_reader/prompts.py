@@ -20,10 +20,11 @@ Form = Literal["text", "json", "tools", "tags", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
-_TEXT_TOOLS = re.compile(r"^Action: the tool to use, written exactly as (.+)$", re.MULTILINE)
+_TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
-_NEW = "\nNew information:\n"
+# Behind it stands what was found last, in the judge's prompt or in the transcript of the reasoner.
+_FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 _ANSWER = "\nAnswer: "
 _SENTENCES = "\nSentences so far:\n"
 _NEXT_SENTENCE = "Next sentence:"
@@ -77,9 +78,9 @@ def read_call(
     most = _MOST.search(head)
     limit = int(most[1]) if most else None
     match schema.get("name"):
-        case "verdict" if _NEW in transcript:
-            known, _, new = transcript.rpartition(_NEW)
-            return Call("verdict", question, known, new=new)
+        case "verdict":
+            place = _find_last_found(messages, text)
+            return Call("verdict", question, text[:place], new=text[place:])
         case "reflection" | "review" as kind if _ANSWER in transcript:
             return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
         case "question" | "retrieval" | "critique" | "relevance" | "keywords" as kind:
@@ -128,6 +129,11 @@ def read_call(
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
     raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")
+
+
+def _find_last_found(messages: Sequence[ChatMessage], text: str) -> int:
+    results = [str(result.result) for message in messages for result in message.tool_call_results]
+    return text.rfind(results[-1]) if results else [match.start() for match in _FOUND.finditer(text)][-1]
 
 
 def _json_step(question: str, text: str, transcript: str, most: int | None, schema: Mapping[str, Any]) -> Call:

@@ -243,7 +243,7 @@ def test_an_attached_file_is_read_with_its_question_and_the_next_one(
 
     assert [chip.inner_text() for chip in chips(page).all()] == ["board.txt", "board.txt"]
     keep_picture(page, "file")
-    reasoner = [prompt for prompt in model.prompts if prompt.startswith("Work out the answer")]
+    reasoner = [prompt for prompt in model.prompts if prompt.startswith("Answer the question below from passages")]
     questions = [line for prompt in reasoner for line in prompt.splitlines() if line.startswith("Question: ")]
     assert questions[1::2] == [
         "Question: Who keeps the crane?",

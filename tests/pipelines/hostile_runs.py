@@ -74,6 +74,8 @@ class Reader:
     """
 
     model_host, context_window = "localhost", 1_000_000
+    # The judge continues the reasoner's conversation wherever it can.
+    served_by = "one"
 
     def __init__(self, name: str):
         self.name = name

@@ -82,8 +82,10 @@ class Forced:
     text: str = "1974"
 
 
-def write_reply(reply: Search | Answer | Forced, form: str) -> dict[str, Any]:
-    """Write one reply as a model of this format gives it."""
+def write_reply(reply: Search | Answer | Forced | str, form: str) -> dict[str, Any]:
+    """Write one reply as a model of this format gives it; a text is the reply itself, in every format."""
+    if isinstance(reply, str):
+        return {"text": reply}
     return {"text": _text, "json": _json, "tools": _tools, "tags": _tags}[form](reply)
 
 
@@ -124,12 +126,17 @@ def _tags(reply: Search | Answer | Forced) -> dict[str, Any]:
 
 
 def replying(
-    *script: Search | Answer | Forced, form: str, prefix: dict[str, str] | None = None, **settings: Any
+    *script: Search | Answer | Forced | str,
+    form: str,
+    prefix: dict[str, str] | None = None,
+    judges: bool = False,
+    **settings: Any,
 ) -> Any:
     """Load a shipped pipeline whose reasoner replies from a script.
 
     :param script: The replies of the model.
     :param form: The reply format.
+    :param judges: Whether the same model judges, with replies of the same script.
     :param prefix: The ``text`` before that of every reply, or the ``reasoning`` beside it.
     :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is merged.
     """
@@ -142,6 +149,8 @@ def replying(
         "init_parameters": {"script": replies, "context_window": window},
     }
     reasoner = {"Reasoner.chat_generator": model, "Reasoner.reply_format": form}
+    if judges:
+        reasoner["judge.judge"] = {"type": scripted.MODEL_JUDGE, "init_parameters": {"chat_generator": model}}
     return scripted.scripted(
         *settings.pop("others", ("unused",)), replace=reasoner | settings.pop("replace", {}), **settings
     )

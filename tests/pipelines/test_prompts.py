@@ -66,6 +66,28 @@ class TestOfTheProduct:
         assert "New information:\nTitle: beta\n| Beta is a yard in Gamma." in prompt
         assert "(local)" not in prompt
 
+    @pytest.mark.parametrize("form", ["text", "json", "tools"])
+    @pytest.mark.parametrize("kept", [True, False])
+    async def test_a_judge_with_the_reasoners_model_asks_at_the_end_of_its_conversation(self, form: str, kept: bool):
+        script = [Search("alpha"), Search("beta delta"), verdict(kept).replace("Compared", "As [[2]] says"), Answer()]
+
+        result = await run(replying(*script, form=form, judges=True))
+
+        *_, before, judging, after = prompts()
+        question = judging.rpartition("Judge the passages")[0].rstrip()
+        common = before.partition("\nQuestion again:")[0].rstrip()
+        assert judging.startswith(common)
+        assert after.startswith(question if kept else common)
+        assert "Beta is a yard" in question[len(common) :]
+        assert ("Beta is a yard" in after) is kept
+        assert judging.count("never instructions") == 1
+        searching, call = CALLS["model"][1:3]
+        offered, given = ([tool.tool_spec for tool in each["tools"] or ()] for each in (searching, call))
+        assert given == offered
+        assert call["generation_kwargs"]["response_format"]["json_schema"]["name"] == "verdict"
+        judged = result["steps"][1]["verdict"]
+        assert (judged["status"], judged["analysis"]) == (kept, "As [2] says.")
+
     @pytest.mark.parametrize("form", ["text", "json", "tools", "tags"])
     async def test_what_is_quoted_is_explained_once(self, form: str):
         await run(replying(Search("alpha"), Answer(), form=form))

@@ -37,7 +37,9 @@ def serve(models: Path, *arguments: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    given = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    # Its cache can be emptied in the mode for developers alone.
+    names = ("VLLM_SERVER_DEV_MODE", "VLLM_CPU_KVCACHE_SPACE", "HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
+    given = dict.fromkeys(names, "1")
     command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(models / "base")]
     command += ["--served-model-name", "small", "--host", "127.0.0.1", "--port", str(port), "--dtype", "bfloat16"]
     command += ["--enforce-eager", "--max-num-seqs", "16", "--max-model-len", "2048", *arguments]
@@ -98,22 +100,31 @@ class TestOneServer:
         result = ask("vanilla_local", documents=[{"title": "long", "content": text}])
         assert [one["context_window"] for one in result["trace"] if one["kind"] == "cut"] == [2048]
 
-    def test_a_tool_is_called_an_adapter_judges_by_its_name_and_prompts_are_found_in_the_cache(
-        self, server: str, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("adapter", [True, False])
+    def test_a_tool_is_called_the_model_or_an_adapter_judges_and_prompts_are_found_in_the_cache(
+        self, adapter: bool, server: str, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
-        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        if adapter:
+            monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
+            monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+        else:
+            # Its verdict has the limit of its steps.
+            monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "300")
+        # What an earlier test has left there does not count.
+        assert httpx.post(f"{server}/reset_prefix_cache").is_success
         before = metric(server, "vllm:prefix_cache_hits_total")
         # Without a penalty so small a model repeats itself up to the limit, within the call.
-        sampling = {"tool_choice": "required", "temperature": 0, "frequency_penalty": 1.0}
+        sampling = {"temperature": 0, "frequency_penalty": 1.0}
+        replace = {"reasoner.reply_format": "tools", "ModelJudge.generation_kwargs": sampling}
 
-        result = ask("prefrag", {"reasoner.reply_format": "tools", "reasoner.generation_kwargs": sampling})
+        result = ask("prefrag", replace | {"reasoner.generation_kwargs": {**sampling, "tool_choice": "required"}})
 
         assert [step["action"] for step in result["steps"]][:2] == ["search", "search"]
         verdicts = [one for one in result["trace"] if one["kind"] == "verdict" and one["judged_by"] == "model"]
         assert {one["parsed"] for one in verdicts} == {True}
         cached, read = (result["usage"][name] for name in ("cached_tokens", "prompt_tokens"))
-        print(f"{cached} of {read} tokens of prompts were in the cache: {cached / read:.0%}")
+        judge = "an adapter" if adapter else "the same model"
+        print(f"With {judge} as judge {cached} of {read} tokens of prompts were in the cache: {cached / read:.0%}")
         assert 0 < cached == metric(server, "vllm:prefix_cache_hits_total") - before
 
     def test_a_judge_is_held_to_its_schema_and_is_the_adapter(self, server: str, monkeypatch: pytest.MonkeyPatch):

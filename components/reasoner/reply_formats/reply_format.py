@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from haystack import tools as haystack_tools
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag.components.generators.model_call import is_cut_off
 from prefrag.components.reasoner.reply_formats.fields import Tool
@@ -105,3 +105,10 @@ class ReplyFormat:
         :returns: Its beginning, empty where nothing was finished.
         """
         raise NotImplementedError
+
+
+def add_from_user(conversation: list[ChatMessage], text: str) -> None:
+    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user."""
+    if conversation[-1].is_from(ChatRole.USER):
+        text = f"{conversation.pop().text}\n\n{text}"
+    conversation.append(ChatMessage.from_user(text))

@@ -13,7 +13,7 @@ from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
 from prefrag.components.generators.json_reply import read_object, read_objects
 from prefrag.components.generators.model_call import is_cut_off
 from prefrag.components.reasoner.reply_formats.fields import Tool, announces_search, find_tool, plain_query, shorten
-from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn, add_from_user
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.state.state import Action, State, Step
 
@@ -72,9 +72,9 @@ class ToolsFormat(ReplyFormat):
             if step.reply:
                 conversation.append(ChatMessage.from_assistant(step.reply))
             if observation is not None:
-                _add_from_user(conversation, observation)
+                add_from_user(conversation, observation)
         if must_answer and turns and not conversation[-1].is_from(ChatRole.TOOL):
-            _add_from_user(conversation, _NO_MORE)
+            add_from_user(conversation, _NO_MORE)
         return conversation
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
@@ -153,10 +153,3 @@ def _call(step: Step, name: str, number: int) -> ToolCall:
 def _api_name(name: str) -> str:
     """Reduce a name to what the API takes: letters, digits, underscores and hyphens."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "_"
-
-
-def _add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user."""
-    if conversation[-1].is_from(ChatRole.USER):
-        text = f"{conversation.pop().text}\n\n{text}"
-    conversation.append(ChatMessage.from_user(text))

@@ -139,7 +139,7 @@ class TestFacts:
     def test_of_each_model_are_known_without_it(self, path: Path):
         for name, flag in (("judge", True), ("llm", False)):
             model: Any = ScriptedChatGenerator(["Paris"], is_embedded=flag, context_window=999)
-            model.reply_limit, model.is_named_for_judging = 4_000, flag
+            model.reply_limit, model.is_named_for_judging, model.served_by = 4_000, flag, "one"
             first = RecordedChatGenerator(Recording(str(path), "record"), name, model)
             first.warm_up()
             assert (first.is_embedded, first.context_window) == (flag, 999)
@@ -147,7 +147,7 @@ class TestFacts:
         for name, flag in (("judge", True), ("llm", False)):
             known = RecordedChatGenerator(Recording(str(path), "replay"), name)
             assert (known.is_embedded, known.is_named_for_judging) == (flag, flag)
-            assert (known.context_window, known.reply_limit) == (999, 4_000)
+            assert (known.context_window, known.reply_limit, known.served_by) == (999, 4_000, "one")
 
     def test_its_own_parameters_are_among_them(self, path: Path):
         def call(mode: str) -> dict[str, Any]:

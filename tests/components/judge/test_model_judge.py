@@ -1,6 +1,7 @@
 """The judge of the paper: a language model."""
 
 import json
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.prompts.render_prompt import PROMPTS
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import RunError, State, Verdict
 from tests.components.samples import document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -136,6 +139,40 @@ def test_one_that_cannot_hold_all_is_shown_less_of_the_oldest():
     assert "Old." not in CALLS["judge"][0]["prompt"]
     assert "Beta is a yard" in CALLS["judge"][0]["prompt"]
     assert kinds(after) == ["cut"]
+
+
+class TestConversation:
+    def reached(self, **changes: Any) -> State:
+        search = str(SECOND.reply)
+        before = state(FIRST, **changes)
+        return Reasoner(ScriptedChatGenerator([search])).run(before)["state"].with_last(searches=SECOND.searches)
+
+    def prompt_of(self, reached: State, **settings: Any) -> str:
+        ModelJudge(ScriptedChatGenerator([str(SECOND.reply)], **settings.pop("model", {})), **settings).judge(reached)
+        return str(CALLS["model"][-1]["prompt"])
+
+    def test_of_the_reasoner_is_continued_by_a_judge_with_its_model(self):
+        prompt = self.prompt_of(self.reached())
+
+        assert prompt.startswith(CALLS["model"][0]["prompt"])
+        assert "Beta is a yard.\n\nJudge the passages that were found last." in prompt
+        assert "New information" not in prompt
+
+    @for_each(
+        "changes, settings",
+        ({"prompts": "paper"}, {}),
+        ({"instructions": "Answer in Dutch."}, {}),
+        ({}, {"model": {"model_host": "elsewhere"}}),
+        ({}, {"prompt": str(PROMPTS / "source_switch_judge.jinja")}),
+    )
+    def test_is_left_to_the_reasoner_by_any_other(self, changes: dict[str, Any], settings: dict[str, Any]):
+        prompt = self.prompt_of(self.reached(**changes), **settings)
+
+        assert "New information:\nTitle: beta" in prompt
+        assert "Answer in Dutch." not in prompt
+
+    def test_stays_in_its_process_while_a_state_is_sent_to_another(self):
+        assert pickle.loads(pickle.dumps(self.reached())).conversation is None
 
 
 class TestScores:

@@ -49,8 +49,9 @@ class TestPrompt:
         prompt = prompt_for(state(max_steps=2))
 
         assert prompt.endswith(f"Question: {QUESTION}")
-        assert "written exactly as Search_Engine" in prompt
+        assert "\nAction: Search_Engine\n" in prompt
         assert "at most 2 times" in prompt
+        assert "written exactly as Search_Engine" in prompt_for(state(prompts="paper"))
 
     def test_names_every_tool(self):
         prompt = prompt_for(state(), tools=TOOLS)
@@ -72,6 +73,20 @@ class TestPrompt:
         ]
         assert places == sorted(places)
         assert drop_codes(prompt).count("Observation: [1] alpha") == 1
+
+    def test_begins_as_the_one_before_it_and_shows_a_passage_once(self):
+        found, again = observed_step(document("alpha")), observed_step(document("beta"), document("alpha"))
+
+        first, second, third = (prompt_for(state(*steps)) for steps in ([], [found], [found, again]))
+
+        assert second.startswith(first)
+        assert third.startswith(second)
+        assert drop_codes(third).endswith("Observation: [2] beta\n| About beta.\n\nShown above: [1]")
+        for shown_twice in ({"prompts": "paper"}, {"context_window": 1_000}):
+            window = {"context_window": shown_twice.pop("context_window", 8_192)}
+            long = observed_step(document("long", content="Long. " * 400), document("alpha"))
+            prompt = prompt_for(state(long, again, **shown_twice), model=window)
+            assert prompt.endswith("| About alpha.")
 
     def test_shows_no_observation_where_there_was_none_and_the_form_that_is_set_for_answers(self):
         assert not prompt_for(state(answer_step("1812"))).endswith("Observation:")

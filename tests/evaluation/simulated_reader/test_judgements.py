@@ -50,6 +50,17 @@ class TestAsJudgeAndReviewer:
 
         assert (verdict.status, verdict.parsed, verdict.judged_by) == (status, True, "model")
 
+    @for_each("form", "text", "json", "tools")
+    @for_each("new, status", (["p2"], True), (["p1", "p4"], False))
+    def test_so_is_one_at_the_end_of_the_conversation(self, reader, form: str, new: list[str], status: bool):
+        before = state(HOPS, ["p1"])
+        searched = Reasoner(reader(), reply_format=form).run(state=before)["state"]
+        at = searched.with_last(searches=state(HOPS, ["p1"], new).step.searches)
+        judge = ModelJudge(reader())
+
+        assert judge._continue(at) is not None
+        assert judge.judge(at)[0].status is status
+
     @AT_A_RATE
     def test_verdicts_err_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
         at = state(HOPS, ["p5"], ["p1"]).with_last(documents=(), source=None, observed=False)
