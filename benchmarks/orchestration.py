@@ -10,6 +10,10 @@ characters each, and as cached whatever an earlier prompt of the same run begins
 those of that script, or of the simulated reader.
 
     python -m benchmarks.orchestration --data hotpotqa [--simulated]
+
+With ``--http`` the processor time of such runs, with a model server in another process that replies at once.
+
+    python -m benchmarks.orchestration --data hotpotqa --http
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import json
 import logging
 import os
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +32,7 @@ from typing import Any, ClassVar
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
+from benchmarks.load import free_port, process
 from benchmarks.model_server import QUESTION as ASKED
 from benchmarks.model_server import PrefragScript
 from prefrag import pipelines
@@ -90,17 +96,46 @@ class CountedModel:
         return {"replies": [reply]}
 
 
-def count_tokens(data: Path, simulated: bool) -> None:
+async def measure_http(questions: list[str]) -> None:
+    port = free_port()
+    address = f"http://127.0.0.1:{port}/v1"
+    os.environ |= {"PREFRAG_LLM_BASE_URL": address, "PREFRAG_LLM_MODEL": "simulated", "PREFRAG_LLM_CONTEXT": "32000"}
+    command = (sys.executable, "-m", "benchmarks.model_server", "--port", str(port), "--delay-ms", "0")
+    with process(*command, ready=f"{address}/models"):
+        pipeline = pipelines.load("prefrag")
+        pipeline.warm_up()
+        spent: list[float] = []
+        for number, question in enumerate([*questions[:10], *questions]):
+            started = time.process_time()
+            result = await pipelines.ask_async(pipeline, f"{question} (Q-{100_000 + number})")
+            spent.append((time.process_time() - started) * 1_000)
+            assert result["usage"]["llm_calls"] == 6, result["usage"]
+    first, spent = spent[0], sorted(spent[10:])
+    print(
+        f"{len(spent)} questions over HTTP, processor time: median {statistics.median(spent):.1f} ms, 95th percentile "
+        f"{spent[int(0.95 * len(spent))]:.1f} ms, least {spent[0]:.1f} ms; the first of all {first:.1f} ms"
+    )
+
+
+def split_corpus(data: Path) -> None:
     found = evaluation_indexes(data / "corpus.jsonl", split=True)
     os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
+
+
+def read_questions(data: Path) -> list[str]:
+    lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["question"] for line in lines]
+
+
+def count_tokens(data: Path, simulated: bool) -> None:
     parameters = {"data": str(data), "simulated": simulated}
     model = {"type": "benchmarks.orchestration.CountedModel", "init_parameters": parameters}
     pipeline = pipelines.load("prefrag", replace={"ChatModel": model})
     used = []
-    for number, line in enumerate((data / "dev.jsonl").read_text(encoding="utf-8").splitlines()):
+    for number, question in enumerate(read_questions(data)):
         # The script tells runs apart by it.
         token = "" if simulated else f" (Q-{100_000 + number})"
-        used.append(pipelines.ask(json.loads(line)["question"] + token, pipeline)["usage"])
+        used.append(pipelines.ask(question + token, pipeline)["usage"])
     names = ("llm_calls", "prompt_tokens", "cached_tokens")
     calls, read, cached = (statistics.mean(one[name] for one in used) for name in names)
     print(
@@ -117,9 +152,14 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--http", action="store_true")
     logging.disable(logging.INFO)
     chosen = parser.parse_args()
     if chosen.data is None:
         asyncio.run(measure(chosen.runs))
     else:
-        count_tokens(chosen.data, chosen.simulated)
+        split_corpus(chosen.data)
+        if chosen.http:
+            asyncio.run(measure_http(read_questions(chosen.data)))
+        else:
+            count_tokens(chosen.data, chosen.simulated)
