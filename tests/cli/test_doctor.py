@@ -299,7 +299,7 @@ def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_proble
     assert (code, absent["pipeline"][0]["status"]) == (1, "problem")
     assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
     # Other servers may ask the same one.
-    assert "PREFRAG_REQUIRE_KEY=on" in found["keys"][0]["advice"]
+    assert "PREFRAG_STATE=elasticsearch" in found["keys"][0]["advice"]
     assert other != 0
 
 
