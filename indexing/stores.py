@@ -36,6 +36,8 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
 # The metadata that names the origin of a passage, and what it is called.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
+# What the origin of an uploaded file begins with in an index that several machines fill.
+UPLOADED = "upload:"
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
@@ -113,6 +115,9 @@ class PassageStore:
 
     def finish(self) -> None:
         """Make everything written and deleted visible to searches."""
+
+    def close(self) -> None:
+        """Give up a connection."""
 
 
 class ElasticsearchPassageStore(PassageStore):
@@ -205,6 +210,10 @@ class ElasticsearchPassageStore(PassageStore):
         """Make everything written and deleted visible to searches."""
         with explain_failures(self._url):
             self._client.indices.refresh(index=self._index)
+
+    def close(self) -> None:
+        """Give up a connection."""
+        self._client.close()
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
         refused = {}
@@ -402,7 +411,7 @@ def explain_failures(url: str) -> Iterator[None]:
         raise DocumentStoreError(
             f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
         ) from error
-    except (ApiError, helpers.ScanError) as error:
+    except (ApiError, helpers.ScanError, helpers.BulkIndexError) as error:
         advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
 

@@ -87,7 +87,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Ev
     """Whether the indexing of an upload has begun, and whether it may end."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path) -> Any:
+    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
         begun.set()
         assert may_end.wait(30)
         return add_uploads(collection, incoming)
@@ -465,7 +465,7 @@ class TestLeaving:
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
     begun, stopped = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path) -> Any:
+    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
         begun.set()
         assert stopped.wait(30)
         raise IndexingFailed("The indexing broke off.", 500)
