@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from elastic_transport import TransportError
-from elasticsearch import ApiError, Elasticsearch
+from elasticsearch import ApiError, Elasticsearch, helpers
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.errors import BadInput
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.indexing.stores import connect_elasticsearch, is_own_mapping, make_index
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX, change_shared
+from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsearch, is_own_mapping, make_index
 
 # In the `_meta` of a new index: which one it is to replace.
 REBUILD_OF = "prefrag_rebuild_of"
@@ -50,8 +51,10 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         made = _identify(client, new)
         try:
             expected = fill(new)
-            _check_whole(client, new, made, expected)
-            _swap(client, name, old, new)
+            with change_shared(name) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
+                expected += _copy_uploads(client, old, new)
+                _check_whole(client, new, made, expected)
+                _swap(client, name, old, new)
         except BaseException:
             # What cannot be deleted now is deleted by the next rebuild.
             with suppress(ApiError, TransportError):
@@ -89,6 +92,15 @@ def _find_left(client: Elasticsearch, name: str) -> list[str]:
         for index, one in found.items()
         if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in one["aliases"]
     ]
+
+
+def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
+    """Copy the passages that were uploaded to an index, and count them."""
+    if old is None:
+        return 0
+    uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
+    copied, _ = helpers.reindex(client, old, new, query={"query": {"bool": {"should": uploaded}}})
+    return int(copied)
 
 
 def _identify(client: Elasticsearch, index: str) -> str:

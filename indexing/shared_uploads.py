@@ -27,7 +27,6 @@ from haystack import Document
 from prefrag.components.file_lock import Busy
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing.journal import WAIT_SECONDS
-from prefrag.indexing.rebuilding import find_rebuilt
 from prefrag.indexing.stores import (
     ORIGIN_FIELDS,
     UPLOADED,
@@ -291,8 +290,8 @@ class SharedChanges:
         return f"file:{self._collection}:{_digest(name)}"
 
     def _drop(self) -> None:
-        index = find_rebuilt(self._client, self._collection) or self._collection
-        self._client.indices.delete(index=index, ignore_unavailable=True)
+        # What an upload has made is no alias: a rebuild makes it one of the command line.
+        self._client.indices.delete(index=self._collection, ignore_unavailable=True)
         forget_uploads(self._client, self._collection)
 
     def _discard(self, change: str) -> None:

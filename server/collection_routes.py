@@ -222,6 +222,7 @@ def _make_refusal(status: int, message: str) -> HTTPException:
 
 def _describe_collections(shared: bool) -> list[dict[str, Any]]:
     writes, described = current_access.get().writes, []
+    failure: DocumentStoreError | None = None
     for name in existing_collections(shared):
         try:
             files, passages = len(uploads.list_uploads(name, shared)), uploads.count_passages(name, shared)
@@ -230,6 +231,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             continue
         except DocumentStoreError as error:
             logger.error("The collection %s is left out. %s", name, error)
+            failure = error
             continue
         setting = web_setting()
         is_open = (
@@ -247,6 +249,9 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
                 "writes": writes and name != DEMO_INDEX,
             }
         )
+    if shared and failure is not None and not described:
+        # A server that is down has not lost its collections.
+        raise failure
     return described
 
 

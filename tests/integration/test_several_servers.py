@@ -17,16 +17,18 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from prefrag.components.file_lock import Busy
-from prefrag.indexing import list_documents, prune, shared_uploads
+from prefrag.indexing import index, list_documents, prune, shared_uploads
 from prefrag.indexing.index_list import drop_index
+from prefrag.indexing.rebuilding import rebuild_index
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared
 from prefrag.indexing.uploads import add_shared_uploads
+from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
 from prefrag.server.key_index import KEY_INDEX
 from tests.server_process import server_process
 
 pytestmark = pytest.mark.slow
-OWN = (KEY_INDEX, UPLOAD_INDEX)
-PRESS, FRESH = "prefrag-test-press", "prefrag-test-fresh"
+OWN = (KEY_INDEX, UPLOAD_INDEX, FEEDBACK_INDEX)
+PRESS, FRESH = "prefrag-test-press", "prefrag-test-press-fresh"
 TOWER = "# Towers\n\nAda built the tower.\n"
 
 
@@ -40,7 +42,7 @@ def cluster() -> Iterator[Elasticsearch]:
         if any(client.indices.exists(index=name) for name in OWN):
             pytest.skip("needs an Elasticsearch in which no server keeps its state")
         yield client
-        client.indices.delete(index=[*OWN, PRESS, FRESH], ignore_unavailable=True)
+        client.indices.delete(index=[*OWN, *client.indices.get(index=f"{PRESS}*")], ignore_unavailable=True)
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +119,7 @@ def originals(client: Elasticsearch) -> dict[str, bytes]:
 
 @pytest.fixture
 def machines(servers: list[httpx.Client], cluster: Elasticsearch) -> Machines:
-    cluster.indices.delete(index=[*OWN, PRESS, FRESH], ignore_unavailable=True)
+    cluster.indices.delete(index=[*OWN, *cluster.indices.get(index=f"{PRESS}*")], ignore_unavailable=True)
     secret = prefrag_keys("add", "ada", "--write")
     for server in servers:
         server.headers["Authorization"] = f"Bearer {secret}"
@@ -146,7 +148,7 @@ def test_a_key_made_on_one_machine_closes_all_and_opens_them_until_it_is_revoked
 
 
 def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
-    machines: Machines, cluster: Elasticsearch
+    machines: Machines, cluster: Elasticsearch, tmp_path: Path
 ):
     first, second = machines.both
     long = "The board of the harbour met in May and spoke of buoys. " * 15_000
@@ -166,6 +168,9 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
     # No file of any machine has its path.
     assert prune(PRESS, store="elasticsearch").deleted == 0
     assert [one.path for one in list_documents(PRESS, "elasticsearch")] == [f"upload:{PRESS}/tower.md"]
+    (tmp_path / "board.txt").write_text("The board.")
+    rebuild_index(PRESS, lambda new: index([tmp_path / "board.txt"], index=new, store="elasticsearch").written)
+    assert [*machines.listed()] == ["board.txt", "tower.md"]
 
 
 def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machines, cluster: Elasticsearch):
@@ -181,6 +186,18 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     assert machines.second.delete(f"/collections/{FRESH}").json() == {"deleted": 3}
     assert (originals(cluster), machines.first.get(f"/collections/{FRESH}/documents").status_code) == ({}, 404)
     assert machines.upload(machines.first, "prefrag-test-other", tower_md=TOWER).status_code == 404
+
+
+def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
+    assert [*read_feedback()] == []
+    for number in range(6):
+        given = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
+        assert machines.both[number % 2].post("/feedback", json=given).status_code == 200
+
+    kept = [each for each in read_feedback() if each]
+    assert [(each.result.question[-1], each.key, each.collection) for each in kept] == [
+        (str(number), "ada", PRESS) for number in range(6)
+    ]
 
 
 def test_of_two_uploads_of_a_name_at_once_one_wins(machines: Machines, cluster: Elasticsearch):
