@@ -72,7 +72,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         with connect_elasticsearch() as client:
             client.indices.delete(index=find_rebuilt(client, name) or name)
             if client.indices.exists(index=UPLOAD_INDEX):
-                forget_uploads(client, name)
+                forget_uploads(client, collection=name)
         return
     if not index_exists(path):
         raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")

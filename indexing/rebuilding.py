@@ -99,8 +99,9 @@ def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
     if old is None:
         return 0
     uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
-    copied, _ = helpers.reindex(client, old, new, query={"query": {"bool": {"should": uploaded}}})
-    return int(copied)
+    hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
+    actions = ({"_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
+    return helpers.bulk(client, actions, index=new)[0]
 
 
 def _identify(client: Elasticsearch, index: str) -> str:

@@ -16,8 +16,8 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from elastic_transport import TransportError
@@ -65,21 +65,6 @@ class Room(NamedTuple):
     bytes: int
     collections: int
     is_there: bool
-
-
-@dataclass
-class Change:
-    """A change of a collection: all of it is done, or nothing.
-
-    `added` has the path of each file by its name.
-    """
-
-    added: Mapping[str, Path]
-    removed: Iterable[str] = ()
-    written: Iterable[Document] = ()
-    outdated: Iterable[str] = ()
-    language: str | None = None
-    drops: bool = False
 
 
 class SharedChanges:
@@ -135,20 +120,40 @@ class SharedChanges:
             self._change = None
             self._write_lock(self._version)
         elif dead is not None:
-            self._discard(dead["change"])
+            forget_uploads(self._client, change=dead["change"])
 
-    def make(self, change: Change) -> dict[str, str]:
-        """Make a change.
+    def make(
+        self,
+        *,
+        added: Mapping[str, Path] = MappingProxyType({}),
+        removed: Iterable[str] = (),
+        written: Iterable[Document] = (),
+        outdated: Iterable[str] = (),
+        language: str | None = None,
+        drops: bool = False,
+    ) -> dict[str, str]:
+        """Make a change: all of it, or nothing.
 
+        :param added: The path of each file by its name.
+        :param removed: The names of the files to delete.
+        :param written: The passages to write.
+        :param outdated: The ids of those to delete.
+        :param language: That of the index, where it is new.
+        :param drops: Whether to delete the index and all of its files.
         :returns: The passages that Elasticsearch refused, by their ids, with its reasons. Nothing of their files is
             taken, of a corpus nothing but they are left out.
         """
-        files = [self._put_original(name, path) for name, path in change.added.items()]
-        steps = {"written": [each.to_dict() for each in change.written], "outdated": [*change.outdated]}
+        files = [self._put_original(name, path) for name, path in added.items()]
+        steps = {"written": [each.to_dict() for each in written], "outdated": [*outdated]}
         redo = self._put("redo", zlib.compress(json.dumps(steps).encode()))
-        held = {"id": self._id, "files": files, "redo": redo, "language": change.language, "drops": change.drops}
+        records = [*map(self._record_id, (*added, *removed))]
+        earlier = self._client.mget(index=UPLOAD_INDEX, ids=records)["docs"] if records else []
+        held = {
+            "id": self._id, "files": files, "removed": [*removed], "redo": redo, "language": language, "drops": drops,
+            "replaced": {each["_source"]["name"]: each["_source"]["parts"] for each in earlier if each.get("found")},
+        }  # fmt: skip
         self._check()
-        self._change = {**held, "removed": [*change.removed]}
+        self._change = held
         try:
             self._write_lock(self._version)
         except ConflictError as error:
@@ -162,7 +167,7 @@ class SharedChanges:
         if self._heart.ident is not None:
             self._heart.join()
         if self._change is None:
-            self._discard(self._id)
+            forget_uploads(self._client, change=self._id)
         elif not self._change.get("done"):
             return
         with self._one_at_a_time, suppress(ConflictError, NotFoundError):
@@ -228,13 +233,21 @@ class SharedChanges:
         """Do what was decided; a part of it may have been done before."""
         refused: dict[str, str] = {}
         if change["drops"]:
-            self._drop()
+            # What an upload has made is no alias: a rebuild makes it one of the command line.
+            self._client.indices.delete(index=self._collection, ignore_unavailable=True)
+            forget_uploads(self._client, collection=self._collection)
         elif (steps := self._read_steps(change["redo"])) is not None:
             refused, without = self._change_passages(steps, change["language"])
+            common = {"kind": "file", "collection": self._collection, "change": change["id"]}
             kept = [each for each in change["files"] if each["name"] not in without]
-            self._change_records(change["id"], kept, [*change["removed"]])
-            left = [part for each in change["files"] if each["name"] in without for part in each["parts"]]
-            _delete(self._client, [*left, *change["redo"]])
+            actions = [{"_id": self._record_id(each["name"]), **common, **each} for each in kept]
+            helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
+            parts = {**change["replaced"], **{e["name"]: e["parts"] for e in change["files"] if e["name"] in without}}
+            left = [part for parts_of_file in parts.values() for part in parts_of_file]
+            removed = [*map(self._record_id, change["removed"])]
+            _delete(self._client, [*left, *removed])
+            # Last, because without it all counts as done.
+            _delete(self._client, change["redo"])
         change["done"] = True
         return refused
 
@@ -272,31 +285,8 @@ class SharedChanges:
             store.finish()
         return refused, {Path(path).name for path in without}
 
-    def _change_records(self, change: str, files: list[dict[str, Any]], removed: list[str]) -> None:
-        """Put the files into the list of the collection, or take them from it with their originals."""
-        names = [each["name"] for each in files] + removed
-        if not names:
-            return
-        earlier = self._client.mget(index=UPLOAD_INDEX, ids=[*map(self._record_id, names)])["docs"]
-        common = {"kind": "file", "collection": self._collection, "change": change}
-        actions = [{"_id": self._record_id(each["name"]), **common, **each} for each in files]
-        self._check()
-        helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
-        old = [each["_source"] for each in earlier if each.get("found") and each["_source"]["change"] != change]
-        gone = [part for each in old for part in each["parts"]]
-        _delete(self._client, [*gone, *(self._record_id(name) for name in removed)])
-
     def _record_id(self, name: str) -> str:
         return f"file:{self._collection}:{_digest(name)}"
-
-    def _drop(self) -> None:
-        # What an upload has made is no alias: a rebuild makes it one of the command line.
-        self._client.indices.delete(index=self._collection, ignore_unavailable=True)
-        forget_uploads(self._client, self._collection)
-
-    def _discard(self, change: str) -> None:
-        """Delete what was written for a change that was not decided."""
-        _delete_where(self._client, {"term": {"change": change}}, {"terms": {"kind": ["part", "redo"]}})
 
 
 @contextmanager
@@ -318,9 +308,12 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
             changes.release()
 
 
-def forget_uploads(client: Elasticsearch, collection: str) -> None:
-    """Delete the list and the originals of the uploads of a collection."""
-    _delete_where(client, {"term": {"collection": collection}}, {"terms": {"kind": ["file", "part", "redo"]}})
+def forget_uploads(client: Elasticsearch, **term: str) -> None:
+    """Delete what lies here of a collection, or of a change that was not decided."""
+    client.indices.refresh(index=UPLOAD_INDEX)
+    query = {"bool": {"filter": {"term": term}, "must_not": {"term": {"kind": "lock"}}}}
+    hits = helpers.scan(client, index=UPLOAD_INDEX, query={"query": query, "_source": False})
+    _delete(client, [hit["_id"] for hit in hits])
 
 
 def find_room(collection: str) -> Room:
@@ -342,31 +335,19 @@ def find_room(collection: str) -> Room:
         return Room(files, total, len(metas), bool(client.indices.exists(index=collection)))
 
 
-def was_made_by_shared_upload(collection: str) -> bool:
-    """Check whether an upload has made an index, rather than the command line."""
-    with connect_elasticsearch() as client:
-        found = client.indices.get_mapping(index=collection).values()
-        return all(one["mappings"].get("_meta", {}).get(MADE_BY_UPLOAD) for one in found)
-
-
-def language_of(collection: str) -> str | None:
-    """Find the language of an index; None where there is none."""
+def describe_index(collection: str) -> tuple[str | None, bool]:
+    """Find the language of an index, and whether an upload has made it rather than the command line."""
     with connect_elasticsearch() as client, suppress(NotFoundError):
         for one in client.indices.get_mapping(index=collection).values():
-            analyzer: str | None = one["mappings"].get("properties", {}).get("content", {}).get("analyzer")
-            return analyzer
-    return None
+            mappings = one["mappings"]
+            language = mappings.get("properties", {}).get("content", {}).get("analyzer")
+            return language, MADE_BY_UPLOAD in mappings.get("_meta", {})
+    return None, False
 
 
 def uploaded_path(collection: str, name: str = "") -> Path:
     """Write the path by which an index knows an uploaded file on all machines; no file has it."""
     return Path(f"{UPLOADED}{collection}", name)
-
-
-def _delete_where(client: Elasticsearch, *clauses: dict[str, Any]) -> None:
-    client.indices.refresh(index=UPLOAD_INDEX)
-    query = {"query": {"bool": {"filter": [*clauses]}}, "_source": False}
-    _delete(client, [hit["_id"] for hit in helpers.scan(client, index=UPLOAD_INDEX, query=query)])
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:

@@ -26,7 +26,7 @@ from prefrag.indexing.journal import (
     uploads_folder,
 )
 from prefrag.indexing.report import IndexReport, Skipped, Tally
-from prefrag.indexing.shared_uploads import Change, change_shared, uploaded_path
+from prefrag.indexing.shared_uploads import change_shared, uploaded_path
 from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, open_passages, origin_of
 
 # The file in the folder of an index that an upload has made. It goes when the index goes.
@@ -78,13 +78,12 @@ def add_shared_uploads(collection: str, incoming: Path, language: str | None = N
             taken = _collect(pending, incoming, uploaded_path(collection), report)
         if not taken:
             return report
-        change = Change(
+        refused = changes.make(
             added={each.path.name: each.source or each.path for each in taken},
             written=pending.written.values(),
             outdated=pending.outdated,
             language=language,
         )
-        refused = changes.make(change)
     for path in {str(origin_of(pending.written[each])[1]) for each in refused}:
         own = [each for each in pending.written if origin_of(pending.written[each])[1] == path]
         lost = [each for each in own if each in refused]

@@ -22,7 +22,7 @@ from prefrag.components.settings import settings
 from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.journal import change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped
-from prefrag.indexing.shared_uploads import change_shared, language_of
+from prefrag.indexing.shared_uploads import change_shared, describe_index
 from prefrag.indexing.uploads import add_shared_uploads, add_uploads
 from prefrag.server.collections import served_collection
 
@@ -157,7 +157,7 @@ def index_files(collection: str, incoming: str, shared: bool = False) -> dict[st
     """Index files in this process, and describe what was done or why it failed."""
     try:
         if shared:
-            return asdict(add_shared_uploads(collection, Path(incoming), language_of(served_collection())))
+            return asdict(add_shared_uploads(collection, Path(incoming), describe_index(served_collection())[0]))
         return asdict(add_uploads(collection, Path(incoming), _choose_language(collection)))
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)

@@ -27,12 +27,11 @@ from prefrag.indexing import IndexedFile, list_documents
 from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
 from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
 from prefrag.indexing.shared_uploads import (
-    Change,
     Room,
     change_shared,
+    describe_index,
     find_room,
     uploaded_path,
-    was_made_by_shared_upload,
 )
 from prefrag.indexing.stores import open_passages
 from prefrag.indexing.uploads import count_made_by_uploads, was_made_by_upload
@@ -241,7 +240,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
         with closing(open_passages("elasticsearch" if shared else "tantivy", collection, change=True)) as passages:
             found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
         if changes is not None:
-            changes.make(Change(added={}, removed=[name] if document.uploaded else [], outdated=found))
+            changes.make(removed=[name] if document.uploaded else [], outdated=found)
             return len(found), document.uploaded
         store = TantivyDocumentStore(path=str(index_path(collection)))
         if document.uploaded:
@@ -255,13 +254,13 @@ def delete_collection(collection: str, shared: bool = False) -> int:
     """Delete an index that an upload has made, and all documents that were uploaded to it."""
     with change_shared(collection) if shared else change_collection(collection) as changes:
         deleted = count_passages(collection, shared)
-        if not (was_made_by_shared_upload(collection) if shared else was_made_by_upload(collection)):
+        if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
         if changes is not None:
-            changes.make(Change(added={}, drops=True))
+            changes.make(drops=True)
         else:
             remove_index(collection)
     return deleted

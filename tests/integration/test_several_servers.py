@@ -2,8 +2,6 @@
 
 import base64
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +22,7 @@ from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_
 from prefrag.indexing.uploads import add_shared_uploads
 from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
 from prefrag.server.key_index import KEY_INDEX
+from prefrag.server.keys import add_key, revoke_key
 from tests.server_process import server_process
 
 pytestmark = pytest.mark.slow
@@ -93,12 +92,6 @@ class Machines:
         return [each["content"] for each in reply["result"]["documents"]]
 
 
-def prefrag_keys(*arguments: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "prefrag.cli.main", "keys", *arguments], capture_output=True, text=True, check=True
-    ).stdout.strip()
-
-
 def wait_for_status(client: httpx.Client, status: int, key: str = "") -> None:
     deadline = time.monotonic() + 10
     while client.get("/access", headers={"Authorization": f"Bearer {key or 'none'}"}).status_code != status:
@@ -120,7 +113,7 @@ def originals(client: Elasticsearch) -> dict[str, bytes]:
 @pytest.fixture
 def machines(servers: list[httpx.Client], cluster: Elasticsearch) -> Machines:
     cluster.indices.delete(index=[*OWN, *cluster.indices.get(index=f"{PRESS}*")], ignore_unavailable=True)
-    secret = prefrag_keys("add", "ada", "--write")
+    secret = add_key("ada", writes=True)
     for server in servers:
         server.headers["Authorization"] = f"Bearer {secret}"
         wait_for_status(server, 200, secret)
@@ -133,12 +126,12 @@ def test_a_key_made_on_one_machine_closes_all_and_opens_them_until_it_is_revoked
     for server in servers:
         wait_for_status(server, 200)
 
-    secret = prefrag_keys("add", "ben")
+    secret = add_key("ben")
     for server in servers:
         wait_for_status(server, 401)
         wait_for_status(server, 200, secret)
 
-    prefrag_keys("revoke", "ben")
+    revoke_key("ben")
     for server in servers:
         wait_for_status(server, 401, secret)
     cluster.indices.close(index=KEY_INDEX)
@@ -231,8 +224,8 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
     monkeypatch.setattr(shared_uploads, "_BEAT_SECONDS", 0.1)
     with monkeypatch.context() as dying:
         # A process that is killed does not release either.
-        step = "_change_records" if decided else "_check"
-        dying.setattr(SharedChanges, step, Mock(side_effect=KeyboardInterrupt))
+        where, step = (shared_uploads, "_delete") if decided else (SharedChanges, "_check")
+        dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
         dying.setattr(SharedChanges, "release", lambda self: self._over.set())
         with pytest.raises(KeyboardInterrupt):
             add_shared_uploads(PRESS, tmp_path)
