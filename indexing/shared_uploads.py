@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import threading
 import time
 import uuid
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 from elastic_transport import TransportError
 from elasticsearch import ApiError, ConflictError, Elasticsearch, NotFoundError, helpers
 from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.file_lock import Busy
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -34,6 +36,8 @@ from prefrag.indexing.stores import (
     make_index,
     open_passages,
 )
+
+logger = logging.getLogger(__name__)
 
 UPLOAD_INDEX = "prefrag-uploads"
 # In the `_meta` of an index that an upload has made.
@@ -306,6 +310,21 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
             yield changes
         finally:
             changes.release()
+
+
+def end_shared_changes() -> None:
+    """End the changes of all collections that a server has begun which is no longer there."""
+    try:
+        with connect_elasticsearch() as client:
+            if not client.indices.exists(index=UPLOAD_INDEX):
+                return
+            query = {"query": {"term": {"kind": "lock"}}}
+            held = [hit["_source"]["collection"] for hit in helpers.scan(client, index=UPLOAD_INDEX, query=query)]
+        for collection in held:
+            with suppress(Busy), change_shared(collection, LEASE_SECONDS + _BEAT_SECONDS):
+                pass
+    except DocumentStoreError as error:
+        logger.error("Changes that were begun could not be ended. %s", error)
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
