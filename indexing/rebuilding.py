@@ -19,6 +19,8 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsear
 # In the `_meta` of a new index: which one it is to replace.
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
+# An upload is indexed in that time.
+_UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
@@ -51,8 +53,9 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         made = _identify(client, new)
         try:
             expected = fill(new)
-            with change_shared(name) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                expected += _copy_uploads(client, old, new)
+            with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
+                # Without anything else the new index would be no rebuilt one.
+                expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
         except BaseException:

@@ -225,7 +225,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
     failure: DocumentStoreError | None = None
     for name in existing_collections(shared):
         try:
-            files, passages = len(uploads.list_uploads(name, shared)), uploads.count_passages(name, shared)
+            files, passages = uploads.count_documents(name, shared)
         except FileNotFoundError:
             # It was deleted a moment ago.
             continue

@@ -201,7 +201,9 @@ def _elasticsearch() -> dict[str, str]:
     """Return the variables by which a process reaches Elasticsearch, where it has to."""
     if settings.state != "elasticsearch":
         return {}
-    return {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_ELASTICSEARCH_")}
+    own = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_ELASTICSEARCH_")}
+    # What this process has read from a file it may have put there itself.
+    return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 
 def _choose_language(collection: str) -> str | None:

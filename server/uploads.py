@@ -223,11 +223,13 @@ def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
     ]
 
 
-def count_passages(collection: str, shared: bool = False) -> int:
-    """Count the passages of a collection."""
+def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
+    """Count the documents of a collection, and its passages."""
     if shared:
-        return sum(entry.passages for entry in _list_shared(collection))
-    return TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
+        listed = _list_shared(collection)
+        return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
+    passages = TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
+    return len(list_uploads(collection)), passages
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, bool]:
@@ -253,7 +255,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
 def delete_collection(collection: str, shared: bool = False) -> int:
     """Delete an index that an upload has made, and all documents that were uploaded to it."""
     with change_shared(collection) if shared else change_collection(collection) as changes:
-        deleted = count_passages(collection, shared)
+        _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
