@@ -364,8 +364,8 @@ def _check_extras() -> Finding:
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
-    from prefrag.server.key_index import KeysUnread
-    from prefrag.server.keys import KEY_INDEX, are_shared, keys_file, read_keys
+    from prefrag.server.key_index import KEY_INDEX, KeysUnread, is_open_to_others
+    from prefrag.server.keys import are_shared, keys_file, read_keys
 
     advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
     try:
@@ -373,7 +373,64 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     except (ValueError, KeysUnread) as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     if are_shared():
-        if _is_open_to_others():
+        if is_open_to_others():
+            text = f"Whoever reaches Elasticsearch reads the hashes of the keys ({KEY_INDEX}), and may change them"
+            return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
+        if keys_file().exists():
+            text = f"{keys_file()} counts no more, and leaves keys required here"
+            return Finding("keys", "note", text, "Make its keys anew with prefrag keys add, and delete it.")
+    expired = sum(key.has_expired for key in kept)
+    if not named and not kept and settings.require_key:
+        return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
+    shares = (
+        not are_shared()
+        and settings.keys_file is None
+        and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
+    )
+    if not named and not kept and shares:
+        text = "There are no keys here, and serve requires none, also where another server of this Elasticsearch does"
+        return Finding("keys", "note", text, "On each of several servers set PREFRAG_STATE=elasticsearch.")
+    if not named and not kept:
+        return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
+    text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
+    return Finding(
+        "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
+    )
+
+
+async def _check_servers(stores: list[Any]) -> list[Finding]:
+    servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
+    if not servers:
+        return []
+    # Its client is imported only where a pipeline has one.
+    from prefrag.components.document_stores.elasticsearch.consent import check_index
+
+    try:
+        await asyncio.to_thread(check_index, servers[0])
+    except Exception as error:
+        return [_explain("elasticsearch", str(error), error)]
+    return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
+
+
+def _check_extras() -> Finding:
+    there = [extra for extra, modules in _EXTRAS.items() if all(map(importlib.util.find_spec, modules))]
+    absent = [extra for extra in _EXTRAS if extra not in there]
+    advice = f'Where one is needed: pip install "prefrag[{absent[0]}]"' if absent else ""
+    text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
+    return Finding("extras", "ok", text, advice)
+
+
+def _check_keys(stores: Sequence[Any] = ()) -> Finding:
+    from prefrag.server.key_index import KEY_INDEX, KeysUnread, is_open_to_others
+    from prefrag.server.keys import are_shared, keys_file, read_keys
+
+    advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
+    try:
+        named, kept = len(settings.api_keys), read_keys()
+    except (ValueError, KeysUnread) as error:
+        return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
+    if are_shared():
+        if is_open_to_others():
             text = f"Whoever reaches Elasticsearch reads the hashes of the keys ({KEY_INDEX}), and may change them"
             return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -201,7 +202,7 @@ def _elasticsearch() -> dict[str, str]:
     """Return the variables by which a process reaches Elasticsearch, where it has to."""
     if settings.state != "elasticsearch":
         return {}
-    own = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_ELASTICSEARCH_")}
+    own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
     # What this process has read from a file it may have put there itself.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
