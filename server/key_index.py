@@ -49,7 +49,12 @@ class KeyIndex:
                 # By its id, which needs no refresh.
                 found = client.get(index=KEY_INDEX, id=_ID)
             except NotFoundError as error:
-                return ({"keys": []}, {}) if "found" in error.body else (None, {})
+                if error.error == "index_not_found_exception":
+                    return None, {}
+                if isinstance(error.body, dict) and error.body.get("found") is False:
+                    return {"keys": []}, {}
+                # Something else than Elasticsearch says so, such as a proxy with another path.
+                raise
             version = {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
             return found["_source"], version
 

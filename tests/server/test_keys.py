@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from elasticsearch import NotFoundError
 from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput, Missing
@@ -295,6 +296,23 @@ class TestKeysThatServersShare:
             assert (client.get("/live").status_code, Keyring().is_required) == (200, True)
             document[0] = kept
         assert client.get("/access", headers=bearer(secret)).status_code == 200
+
+    def test_are_none_only_where_elasticsearch_itself_says_so(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+        replies: list[tuple[str, Any, Any]] = [
+            ("index_not_found_exception", {"error": {"type": "index_not_found_exception"}}, None),
+            ("{}", {"_index": "prefrag-keys", "found": False}, {"keys": []}),
+            ("", "<h1>Not found: no index of this name</h1>", KeysUnread),
+        ]
+        for message, body, expected in replies:
+            index = KeyIndex()
+            absent = Mock(get=Mock(side_effect=NotFoundError(message, Mock(status=404), body)))
+            index._client = Mock(options=Mock(return_value=absent))
+            try:
+                found: Any = index.read()[0]
+            except KeysUnread as error:
+                found = type(error)
+            assert found == expected
 
     def test_take_the_place_of_a_file_which_leaves_them_required(
         self, document: list[Any], monkeypatch: pytest.MonkeyPatch
