@@ -181,6 +181,21 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     assert machines.upload(machines.first, "prefrag-test-other", tower_md=TOWER).status_code == 404
 
 
+def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines: Machines, cluster: Elasticsearch):
+    earlier = "---\nyear: 1971\n---\n# Towers\n\nAda built the tower."
+    lines = '{"id": "1", "text": "A.", "year": 1970}\n{"id": "2", "text": "B.", "year": "long ago"}'
+    assert machines.upload(machines.first, tower_md=earlier).json()["skipped"] == []
+
+    taken = machines.upload(machines.second, tower_md=earlier.replace("1971", "long ago"), towers_jsonl=lines).json()
+
+    assert {each["name"] for each in taken["skipped"]} == {"tower.md", "towers.jsonl"}
+    assert all("refused 1 of its passages" in each["reason"] for each in taken["skipped"])
+    assert (taken["written"], {name: passages for name, (_, passages) in machines.listed().items()}) == (
+        1, {"tower.md": 1, "towers.jsonl": 1}
+    )  # fmt: skip
+    assert originals(cluster) == {"tower.md": earlier.encode(), "towers.jsonl": lines.encode()}
+
+
 def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
     assert [*read_feedback()] == []
     for number in range(6):
