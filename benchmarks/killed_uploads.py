@@ -5,10 +5,13 @@ server starts again. The files and what the index holds of them have to be the s
 all as after it, after it where it was acknowledged, and nothing else may lie in the folder of the uploads.
 
     python -m benchmarks.faults --kills 50
+
+With `PREFRAG_STATE=elasticsearch` documents and files are those of an Elasticsearch that no other server uses.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
@@ -23,10 +26,15 @@ from pathlib import Path
 from statistics import median
 
 import httpx
+from elasticsearch import helpers
+from haystack import Document
 
 from benchmarks.load import START_DEADLINE_SECONDS, free_port
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.settings import settings
 from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX
+from prefrag.indexing.stores import connect_elasticsearch
 
 _PREFRAG = (sys.executable, "-m", "prefrag.cli.main")
 _TEXT = "The board of the harbour met in May and spoke of buoys, boats and the tower. "
@@ -42,8 +50,11 @@ class KilledServer:
         self.data = data
         self._environment = {**os.environ, "PREFRAG_DATA_DIR": str(data), "PREFRAG_COLLECTIONS": "all"}
         self._environment |= {"PREFRAG_WEB": "off", "HAYHOOKS_LOG_LEVEL": "ERROR"}
+        self._is_shared = settings.state == "elasticsearch"
+        self._environment |= {"PREFRAG_INDEX": "own"} | ({"PREFRAG_COLLECTIONS": "kept"} if self._is_shared else {})
         (data / "own.txt").write_text(_TEXT)
-        self._run("index", str(data / "own.txt"))
+        store = "elasticsearch" if self._is_shared else "tantivy"
+        self._run("index", str(data / "own.txt"), "--store", store, "--index", "own")
         self._headers = {"Authorization": f"Bearer {self._run('keys', 'add', 'loader', '--write').split()[0]}"}
         self.start()
 
@@ -54,7 +65,8 @@ class KilledServer:
     def start(self) -> None:
         """Start the server, and wait until it answers."""
         port = free_port()
-        command = [*_PREFRAG, "serve", "--port", str(port), "--pipeline", "vanilla_local"]
+        pipeline = "prefrag_elasticsearch" if self._is_shared else "vanilla_local"
+        command = [*_PREFRAG, "serve", "--port", str(port), "--pipeline", pipeline]
         output = (self.data / "log").open("ab")
         self._process = subprocess.Popen(
             command, env=self._environment, stdout=output, stderr=output, start_new_session=True
@@ -104,18 +116,42 @@ class KilledServer:
 
     def find_differences(self) -> tuple[dict[str, str], list[str]]:
         """Read the files that there are, and what is wrong with them."""
-        uploads = self.data / "uploads"
-        folder = uploads / "kept"
-        files = {each.name: each.read_text() for each in folder.iterdir()} if folder.exists() else {}
-        wrong = [f"{each} is left" for each in os.listdir(uploads) if each != "kept"]
+        if self._is_shared:
+            files, wrong, passages = _read_shared()
+        else:
+            uploads = self.data / "uploads"
+            folder = uploads / "kept"
+            files = {each.name: each.read_text() for each in folder.iterdir()} if folder.exists() else {}
+            wrong = [f"{each} is left" for each in os.listdir(uploads) if each != "kept"]
+            passages = TantivyDocumentStore(path=str(self.data / "indexes" / "kept")).filter_documents()
         held: dict[str, set[str]] = {}
-        for passage in TantivyDocumentStore(path=str(self.data / "indexes" / "kept")).filter_documents():
+        for passage in passages:
             held.setdefault(Path(passage.meta["file_path"]).name, set()).add(passage.meta["file_hash"])
         wrong += [f"{each} is indexed, and no file" for each in held.keys() - files.keys()]
         wrong += [
             f"{name} is not what is indexed" for name in files if held.get(name) != {fingerprint(files[name].encode())}
         ]
         return files, wrong
+
+
+def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
+    """Read the files that Elasticsearch keeps, what is left beside them, and what it has indexed."""
+    with connect_elasticsearch() as client:
+        deadline = time.monotonic() + START_DEADLINE_SECONDS
+        # The server that has started ends what was begun.
+        while client.exists(index=UPLOAD_INDEX, id="lock:kept") and time.monotonic() < deadline:
+            time.sleep(0.2)
+        client.indices.refresh(index=UPLOAD_INDEX)
+        found = {each["_id"]: each["_source"] for each in helpers.scan(client, index=UPLOAD_INDEX)}
+        records = [each for each in found.values() if each["kind"] == "file"]
+        named = {part for each in records for part in each["parts"]}
+        files = {
+            each["name"]: b"".join(base64.b64decode(found[part]["data"]) for part in each["parts"]).decode()
+            for each in records
+        }
+        left = [f"{name} is left" for name, each in found.items() if each["kind"] != "file" and name not in named]
+        hits = helpers.scan(client, index="kept")
+        return files, left, [Document(meta=each["_source"]) for each in hits]
 
 
 def kill_series(points: int, data: Path) -> list[str]:

@@ -365,20 +365,32 @@ def _check_extras() -> Finding:
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
-    from prefrag.server.keys import read_keys
+    from prefrag.server.key_index import KEY_INDEX, KeysUnread, is_open_to_others
+    from prefrag.server.keys import are_shared, keys_file, read_keys
 
     advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
-    except ValueError as error:
+    except (ValueError, KeysUnread) as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
+    if are_shared():
+        if is_open_to_others():
+            text = f"Whoever reaches Elasticsearch reads the hashes of the keys ({KEY_INDEX}), and may change them"
+            return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
+        if keys_file().exists():
+            text = f"{keys_file()} counts no more, and leaves keys required here"
+            return Finding("keys", "note", text, "Make its keys anew with prefrag keys add, and delete it.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
-    shares = settings.keys_file is None and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
+    shares = (
+        not are_shared()
+        and settings.keys_file is None
+        and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
+    )
     if not named and not kept and shares:
         text = "There are no keys here, and serve requires none, also where another server of this Elasticsearch does"
-        return Finding("keys", "note", text, "On each of several servers set PREFRAG_REQUIRE_KEY=on and the same keys.")
+        return Finding("keys", "note", text, "On each of several servers set PREFRAG_STATE=elasticsearch.")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,7 @@ import typer
 
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
+from prefrag.components.settings import settings
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 
@@ -117,9 +119,9 @@ def _lacks_passages(feedback: KeptFeedback) -> str:
 
 
 def _held_ids(index: str, wanted: Collection[str]) -> set[str]:
-    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+    from prefrag.indexing.stores import open_passages
 
-    try:
-        return {document.id for document in TantivyDocumentStore(index=index or None).documents_by_id(wanted)}
-    except (FileNotFoundError, ValueError):
-        return set()
+    for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):
+        with suppress(FileNotFoundError, ValueError), closing(open_passages(store, index)) as passages:
+            return set(passages.by_id(list(wanted)))
+    return set()

@@ -26,17 +26,17 @@ def add(
     ] = None,
 ) -> None:
     """Make a key and print it; it is shown this once."""
-    from prefrag.server.keys import add_key, keys_file
+    from prefrag.server.keys import add_key, place_of_keys
 
     load_env_file()
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
     typer.echo(secret)
-    note = f"Give it to its user now: only a hash of it is kept, in {keys_file()}. It works at once."
+    note = f"Give it to its user now: only a hash of it is kept, in {place_of_keys()}. It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
 
 
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
-    """List the keys of the file: what each allows, and its last four characters."""
+    """List the keys that are kept: what each allows, and its last four characters."""
     from prefrag.server.keys import read_keys
 
     load_env_file()
@@ -60,11 +60,12 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
     """Take a key away; a running server refuses its next request."""
-    from prefrag.server.keys import keys_file, revoke_key
+    from prefrag.server.keys import place_of_keys, revoke_key
 
     load_env_file()
     left = revoke_key(name)
     typer.echo(f"The key {name} is revoked; {left} left.")
     if not left:
-        note = f"Keys stay required, so nobody gets in until you make one. To serve without keys, delete {keys_file()}."
+        place = place_of_keys()
+        note = f"Keys stay required, so nobody gets in until you make one. To serve without keys, delete {place}."
         console(stderr=True).print(note, markup=False, soft_wrap=True)

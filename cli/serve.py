@@ -57,14 +57,14 @@ def serve(
     # The application reads the same file, so the decision below must use it too.
     load_env_file()
     keyring = Keyring()
-    if not keyring.has_keys and not is_loopback(host):
+    if not keyring.has_keys and not keyring.is_unread and not is_loopback(host):
         raise BadInput(
             f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
             f"PREFRAG_API_KEYS to one or more keys, separated by commas, or serve on 127.0.0.1."
         )
-    if keyring.path.exists():
-        # So that a worker that begins later requires it, even if it is gone by then.
-        os.environ["PREFRAG_KEYS_FILE"] = str(keyring.path)
+    if keyring.is_required and not keyring.is_unread:
+        # So that a worker that begins later requires one, even if the place of the keys is gone by then.
+        os.environ["PREFRAG_REQUIRE_KEY"] = "on"
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     check_audit_log()

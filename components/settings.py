@@ -59,6 +59,7 @@ WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spel
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
 Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
+State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
 LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
 # These may be in a file, which the variable with _FILE at its end names; no message repeats them.
@@ -245,6 +246,12 @@ class _Service(BaseSettings):
     max_collections: Count = _setting(100, "the most collections that uploads may make")
     max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of the uploaded files of a collection")
     max_collection_files: Count = _setting(5_000, "how many uploaded files of a collection close it to more")
+    state: State = _setting(
+        "files",
+        "where lies what several servers must agree on: `files` in `PREFRAG_DATA_DIR`, or `elasticsearch`, where keys, "
+        "feedback and the originals of uploads are then shared by all servers that set it "
+        "([one machine, several machines](operating.md))",
+    )
     keys_file: Place = _setting(
         None,
         "the file of the keys that `prefrag keys add` makes. Where it is set, the file has to be there: without it no "

@@ -16,7 +16,7 @@ from haystack import Document
 from prefrag.components.text.passage_record import PassageError, PassageRecord, passage_lines, read_passage_line
 from prefrag.indexing.discovery import CORPUS_SUFFIX, LIST_SUFFIX, FoundFile
 from prefrag.indexing.report import IndexReport, Skipped, Tally
-from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore, is_there
+from prefrag.indexing.stores import MOST_BATCH_BYTES, UPLOADED, PassageStore, is_there
 
 _SOURCES = ("local", "web", "both")
 
@@ -171,7 +171,9 @@ class CorpusLines:
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        if passage.id in self._local.written:
+        # Where several machines upload, the files of the others cannot be looked into.
+        is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
+        if is_shared or passage.id in self._local.written:
             return True
         if not is_there(other):
             return False

@@ -17,7 +17,7 @@ from prefrag.indexing.corpora import contains_id, read_ids
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
-from prefrag.indexing.stores import PassageStore, is_there, open_passages, origin_of
+from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
 
 def delete_documents(
@@ -130,7 +130,7 @@ def prune_passages(
     corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
         kind, path = origin_of(passage)
-        if path is None:
+        if path is None or path.startswith(UPLOADED):
             continue
         if path not in files:
             files[path] = is_there(path)

@@ -21,6 +21,7 @@ from prefrag.components.errors import Missing
 from prefrag.indexing.journal import change_collection, remove_index
 from prefrag.indexing.rebuilding import REBUILD_OF, find_rebuilt
 from prefrag.indexing.report import IndexedFile
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
 from prefrag.indexing.stores import (
     connect_elasticsearch,
     elasticsearch_store,
@@ -70,6 +71,8 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         summarise_index(name, store)
         with connect_elasticsearch() as client:
             client.indices.delete(index=find_rebuilt(client, name) or name)
+            if client.indices.exists(index=UPLOAD_INDEX):
+                forget_uploads(client, collection=name)
         return
     if not index_exists(path):
         raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")

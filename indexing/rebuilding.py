@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from elastic_transport import TransportError
-from elasticsearch import ApiError, Elasticsearch
+from elasticsearch import ApiError, Elasticsearch, helpers
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.errors import BadInput
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.indexing.stores import connect_elasticsearch, is_own_mapping, make_index
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX, change_shared
+from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsearch, is_own_mapping, make_index
 
 # In the `_meta` of a new index: which one it is to replace.
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
+# An upload is indexed in that time.
+_UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
@@ -50,8 +53,11 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         made = _identify(client, new)
         try:
             expected = fill(new)
-            _check_whole(client, new, made, expected)
-            _swap(client, name, old, new)
+            with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
+                # Without anything else the new index would be no rebuilt one.
+                expected += _copy_uploads(client, old, new) if expected else 0
+                _check_whole(client, new, made, expected)
+                _swap(client, name, old, new)
         except BaseException:
             # What cannot be deleted now is deleted by the next rebuild.
             with suppress(ApiError, TransportError):
@@ -89,6 +95,16 @@ def _find_left(client: Elasticsearch, name: str) -> list[str]:
         for index, one in found.items()
         if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in one["aliases"]
     ]
+
+
+def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
+    """Copy the passages that were uploaded to an index, and count them."""
+    if old is None:
+        return 0
+    uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
+    hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
+    actions = ({"_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
+    return helpers.bulk(client, actions, index=new)[0]
 
 
 def _identify(client: Elasticsearch, index: str) -> str:

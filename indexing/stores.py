@@ -36,6 +36,8 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
 # The metadata that names the origin of a passage, and what it is called.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
+# What the origin of an uploaded file begins with in an index that several machines fill.
+UPLOADED = "upload:"
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
@@ -114,6 +116,9 @@ class PassageStore:
     def finish(self) -> None:
         """Make everything written and deleted visible to searches."""
 
+    def close(self) -> None:
+        """Give up a connection."""
+
 
 class ElasticsearchPassageStore(PassageStore):
     """Read and write the passages of an `ElasticsearchDocumentStore` over its client.
@@ -131,7 +136,7 @@ class ElasticsearchPassageStore(PassageStore):
         super().__init__(store)
         self._index = index
         self._url = url
-        with _explain_failures(url):
+        with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
         # Without this mapping the server would treat the key as one more text of the metadata.
@@ -142,7 +147,7 @@ class ElasticsearchPassageStore(PassageStore):
         """Get passages."""
         found = {}
         for start in range(0, len(ids), 1000):
-            with _explain_failures(self._url):
+            with explain_failures(self._url):
                 reply = self._client.mget(
                     index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
                 )
@@ -168,7 +173,7 @@ class ElasticsearchPassageStore(PassageStore):
         pages: dict[str, Any] = {"size": 10_000, "sources": sources}
         found: Counter[tuple[str, str | None]] = Counter()
         while True:
-            with _explain_failures(self._url):
+            with explain_failures(self._url):
                 reply = self._client.search(
                     index=self._index,
                     size=0,
@@ -203,12 +208,16 @@ class ElasticsearchPassageStore(PassageStore):
 
     def finish(self) -> None:
         """Make everything written and deleted visible to searches."""
-        with _explain_failures(self._url):
+        with explain_failures(self._url):
             self._client.indices.refresh(index=self._index)
+
+    def close(self) -> None:
+        """Give up a connection."""
+        self._client.close()
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
         refused = {}
-        with _explain_failures(self._url):
+        with explain_failures(self._url):
             replies = helpers.streaming_bulk(
                 # A busy server refuses requests with 429 for a while.
                 self._client,
@@ -232,7 +241,7 @@ class ElasticsearchPassageStore(PassageStore):
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
-        with _explain_failures(self._url):
+        with explain_failures(self._url):
             hits = helpers.scan(
                 self._client,
                 index=self._index,
@@ -292,7 +301,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
     return ElasticsearchPassageStore(store, index, address)
 
 
-def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any]) -> None:
+def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
     """Make an index with the shards and replicas of the settings, unless another process has just made it."""
     try:
         client.indices.create(
@@ -301,6 +310,7 @@ def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any]) ->
             settings={
                 "number_of_shards": settings.elasticsearch_shards,
                 "number_of_replicas": settings.elasticsearch_replicas,
+                **more,
             },
         )
     except BadRequestError as error:
@@ -343,12 +353,17 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
 @contextmanager
 def connect_elasticsearch() -> Iterator[Elasticsearch]:
     """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`."""
-    url = settings.elasticsearch_url
+    with elasticsearch_client() as server, explain_failures(without_userinfo(settings.elasticsearch_url)):
+        yield server
+
+
+def elasticsearch_client() -> Elasticsearch:
+    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`, which the caller closes."""
     key: Any = settings.elasticsearch_api_key or None
     if key and (key_id := settings.elasticsearch_api_key_id):
         key = (key_id, key)
     try:
-        server = Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
+        return Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
     except Missing:
         raise
     except ValueError:
@@ -357,8 +372,6 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
             "PREFRAG_ELASTICSEARCH_URL is no address of a server: it looks like http://127.0.0.1:9200. A user name and "
             "a password before the host are percent-encoded."
         ) from None
-    with _explain_failures(without_userinfo(url)), server as client:
-        yield client
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
@@ -388,7 +401,7 @@ def _source(passage: Document) -> dict[str, Any]:
 
 
 @contextmanager
-def _explain_failures(url: str) -> Iterator[None]:
+def explain_failures(url: str) -> Iterator[None]:
     """Turn the failures of a server into errors that state what to do."""
     try:
         yield
@@ -398,7 +411,7 @@ def _explain_failures(url: str) -> Iterator[None]:
         raise DocumentStoreError(
             f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
         ) from error
-    except (ApiError, helpers.ScanError) as error:
+    except (ApiError, helpers.ScanError, helpers.BulkIndexError) as error:
         advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
@@ -23,8 +25,9 @@ from prefrag.indexing.journal import (
     put_index,
     uploads_folder,
 )
-from prefrag.indexing.report import IndexReport, Tally
-from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
+from prefrag.indexing.report import IndexReport, Skipped, Tally
+from prefrag.indexing.shared_uploads import change_shared, uploaded_path
+from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, open_passages, origin_of
 
 # The file in the folder of an index that an upload has made. It goes when the index goes.
 _MARK = "prefrag-uploaded"
@@ -40,27 +43,13 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None) ->
     """
     report = IndexReport()
     with change_collection(collection):
-        path, folder = index_path(collection), uploads_folder(collection)
+        path = index_path(collection)
         store = TantivyDocumentStore(path=str(path))
-        pending = PendingChanges(store)
-        arrived = find_files(list_arrived(incoming), report)
-        found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
-        tally = Tally(report, 0, None)
-        index_files([each for each in found if not each.is_corpus], pending, tally)
-        for corpus in (each for each in found if each.is_corpus):
-            index_corpus(corpus, pending, None, tally)
-        refused = {Path(each.path).name for each in report.skipped if each.line is None}
-        pending.forget(str(each.path) for each in found if each.path.name in refused)
-        taken = []
-        for file in (each for each in found if each.path.name not in refused):
-            if (deleted := pending.replace_earlier(file)) is None:
-                tally.skip(file.path, "each of its passages is one of another corpus")
-            else:
-                report.deleted += deleted
-                taken.append(file)
+        pending = PendingChanges(PassageStore(store))
+        taken = _collect(pending, incoming, uploads_folder(collection), report)
         if not taken:
             return report
-        passage, before = pending.find_difference()
+        passage, before = pending.find_difference(store)
         is_new = not index_exists(path)
         begin_change(collection, incoming, added=[each.path.name for each in taken], passage=passage, before=before)
         if is_new:
@@ -76,6 +65,54 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None) ->
     return report
 
 
+def add_shared_uploads(collection: str, incoming: Path, language: str | None = None) -> IndexReport:
+    """Index the files of a folder in Elasticsearch and keep them there, as `add_uploads` does on this machine."""
+    report = IndexReport()
+    with change_shared(collection) as changes:
+        try:
+            stored = open_passages("elasticsearch", collection, change=True)
+        except FileNotFoundError:
+            stored = PassageStore(InMemoryDocumentStore())
+        with closing(stored):
+            pending = PendingChanges(stored)
+            taken = _collect(pending, incoming, uploaded_path(collection), report)
+        if not taken:
+            return report
+        refused = changes.make(
+            added={each.path.name: each.source or each.path for each in taken},
+            written=pending.written.values(),
+            outdated=pending.outdated,
+            language=language,
+        )
+    for path in {str(origin_of(pending.written[each])[1]) for each in refused}:
+        own = [each for each in pending.written if origin_of(pending.written[each])[1] == path]
+        lost = [each for each in own if each in refused]
+        report.written -= len(own if "file_path" in pending.written[lost[0]].meta else lost)
+        reason = f"the store refused {len(lost)} of its passages ({refused[lost[0]]})"
+        report.skipped.append(Skipped(path, reason))
+    return report
+
+
+def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
+    """Read the files of a folder, and collect what they change; those that are to be kept."""
+    arrived = find_files(list_arrived(incoming), report)
+    found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
+    tally = Tally(report, 0, None)
+    index_files([each for each in found if not each.is_corpus], pending, tally)
+    for corpus in (each for each in found if each.is_corpus):
+        index_corpus(corpus, pending, None, tally)
+    refused = {Path(each.path).name for each in report.skipped if each.line is None}
+    pending.forget(str(each.path) for each in found if each.path.name in refused)
+    taken = []
+    for file in (each for each in found if each.path.name not in refused):
+        if (deleted := pending.replace_earlier(file)) is None:
+            tally.skip(file.path, "each of its passages is one of another corpus")
+        else:
+            report.deleted += deleted
+            taken.append(file)
+    return taken
+
+
 def was_made_by_upload(collection: str) -> bool:
     """Check whether an upload has made an index, rather than the command line."""
     return (index_path(collection) / _MARK).exists()
@@ -89,10 +126,9 @@ def count_made_by_uploads() -> int:
 class PendingChanges(PassageStore):
     """An index with changes that nobody else sees, until they are committed together."""
 
-    def __init__(self, store: TantivyDocumentStore) -> None:
+    def __init__(self, stored: PassageStore) -> None:
         """Begin without a change."""
-        super().__init__(store)
-        self._index = store
+        self._stored = stored
         self.written: dict[str, Document] = {}
         self._deleted: set[str] = set()
 
@@ -103,7 +139,11 @@ class PendingChanges(PassageStore):
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
         """Get passages."""
-        return {**super().by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
+        return {**self._stored.by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
+
+    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+        """Find passages by their metadata."""
+        return self._stored.where(field, values)
 
     def write(self, passages: list[Document]) -> dict[str, str]:
         """Note passages to be written."""
@@ -135,11 +175,11 @@ class PendingChanges(PassageStore):
         self._deleted |= left
         return len(left - self.written.keys())
 
-    def find_difference(self) -> tuple[str | None, str | None]:
+    def find_difference(self, store: TantivyDocumentStore) -> tuple[str | None, str | None]:
         """Find a passage that the commit changes, by its id, and its state before; None where nothing changes."""
         for passage_id in self.outdated:
-            return passage_id, passage_state(self._index, passage_id)
+            return passage_id, passage_state(store, passage_id)
         for passage in self.written.values():
-            if (before := passage_state(self._index, passage.id)) != passage_state(self._index, passage):
+            if (before := passage_state(store, passage.id)) != passage_state(store, passage):
                 return passage.id, before
         return None, None

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import os
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from inspect import signature
@@ -32,6 +33,7 @@ from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.journal import end_all_changes
 from prefrag.indexing.report import IndexReport
+from prefrag.indexing.shared_uploads import end_shared_changes
 from prefrag.server import feedback
 from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
@@ -133,6 +135,9 @@ def create_app() -> FastAPI:
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
                 await find_unreachable()
                 await asyncio.to_thread(end_all_changes)
+                if settings.state == "elasticsearch":
+                    # It waits for a sign of whoever has begun one.
+                    threading.Thread(target=end_shared_changes, daemon=True).start()
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 page_token.show()

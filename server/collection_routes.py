@@ -26,6 +26,7 @@ from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
 from prefrag.indexing.report import IndexReport
+from prefrag.indexing.stores import elasticsearch_store
 from prefrag.server import uploads
 from prefrag.server.collections import (
     NoSuchCollection,
@@ -35,7 +36,7 @@ from prefrag.server.collections import (
 )
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.keys import current_access
-from prefrag.server.public_result import hide_folders
+from prefrag.server.public_result import hide_addresses, hide_folders
 from prefrag.server.shares import Busy, Places, Rate, holder_of
 
 logger = logging.getLogger(__name__)
@@ -99,21 +100,28 @@ def make_routes(
         finally:
             places.leave(holder)
 
-    async def add(request: Request, collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
+    async def add(
+        request: Request, collection: str, incoming: Path, shared: bool, until_done: ExitStack
+    ) -> IndexReport:
         with until_done:
-            return await change(request, partial(indexing.index, collection, incoming))
+            return await change(request, partial(indexing.index, collection, incoming, shared))
+
+    def are_in_elasticsearch() -> bool:
+        """Check whether questions only find what lies in Elasticsearch, so that documents belong there."""
+        kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
+        return kinds == {ELASTICSEARCH_STORE}
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            there = [] if _search_elasticsearch_alone(served()) else await read(_describe_collections)
-        return {"collections": there}
+            return {"collections": await read(partial(_describe_collections, are_in_elasticsearch()))}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
         with _refuse_errors():
-            check_collection(name)
-            documents = await read(partial(uploads.list_uploads, name))
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            documents = await read(partial(uploads.list_uploads, name, shared))
         return {
             "documents": [
                 {
@@ -129,23 +137,21 @@ def make_routes(
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
-            _check_writing(name)
-            if _search_elasticsearch_alone(served()):
-                raise BadInput(
-                    "The pipelines that are served search Elasticsearch alone, where an upload would not be found: add "
-                    "the documents with prefrag index FILES --store elasticsearch."
-                )
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
+            if shared:
+                _check_shared(name)
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
-                await read(partial(uploads.check_room, name, size))
+                await read(partial(uploads.check_room, name, size, shared))
                 received.spend(holder, size)
             await uploading.take(holder, journal.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)
             incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
-            work = asyncio.create_task(add(request, name, incoming, until_done.pop_all()))
+            work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             return _describe_report(await asyncio.shield(work), refused)
@@ -153,31 +159,38 @@ def make_routes(
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
         with _refuse_errors():
-            _check_writing(name)
-            deleted, uploaded = await change(request, partial(uploads.delete_upload, name, document))
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
+            deleted, uploaded = await change(request, partial(uploads.delete_upload, name, document, shared))
         return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors():
-            _check_writing(name)
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
             if name == served_collection():
                 raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
-            return {"deleted": await change(request, partial(uploads.delete_collection, name))}
+            return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
 
     return router
 
 
-def _check_writing(name: str) -> None:
+def _check_writing(name: str, shared: bool) -> None:
     if not current_access.get().writes:
         raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
-    check_collection(name)
+    check_collection(name, by_name=shared)
 
 
-def _search_elasticsearch_alone(served: Mapping[str, Any]) -> bool:
-    """Check whether no question finds what lies on this machine, where uploads and their collections are kept."""
-    kinds = {type(store).__name__ for pipeline in served.values() for store in find_stores(pipeline)}
-    return kinds == {ELASTICSEARCH_STORE}
+def _check_shared(name: str) -> None:
+    if settings.state != "elasticsearch":
+        raise BadInput(
+            "The pipelines that are served search Elasticsearch alone, where the originals of uploads have no place: "
+            "set PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES --store "
+            "elasticsearch."
+        )
+    if name != name.lower():
+        raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")
 
 
 @contextmanager
@@ -199,7 +212,7 @@ def _refuse_errors() -> Iterator[None]:
             message = message if isinstance(error, Missing) else str(NoSuchCollection())
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             logger.exception("Documents could not be listed or changed.")
-        raise _make_refusal(status, hide_folders(message)) from error
+        raise _make_refusal(status, hide_addresses(message)) from error
 
 
 def _make_refusal(status: int, message: str) -> HTTPException:
@@ -207,19 +220,25 @@ def _make_refusal(status: int, message: str) -> HTTPException:
     return HTTPException(status, message, {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None)
 
 
-def _describe_collections() -> list[dict[str, Any]]:
+def _describe_collections(shared: bool) -> list[dict[str, Any]]:
     writes, described = current_access.get().writes, []
-    for name in existing_collections():
+    failure: DocumentStoreError | None = None
+    for name in existing_collections(shared):
         try:
-            files, passages = len(uploads.list_uploads(name)), uploads.count_passages(name)
+            files, passages = uploads.count_documents(name, shared)
         except FileNotFoundError:
             # It was deleted a moment ago.
             continue
         except DocumentStoreError as error:
             logger.error("The collection %s is left out. %s", name, error)
+            failure = error
             continue
         setting = web_setting()
-        is_open = all_consent([TantivyDocumentStore(index=name)]) if setting is None else setting == "on"
+        is_open = (
+            all_consent([elasticsearch_store(index=name) if shared else TantivyDocumentStore(index=name)])
+            if setting is None
+            else setting == "on"
+        )
         described.append(
             {
                 "name": name,
@@ -230,6 +249,9 @@ def _describe_collections() -> list[dict[str, Any]]:
                 "writes": writes and name != DEMO_INDEX,
             }
         )
+    if shared and failure is not None and not described:
+        # A server that is down has not lost its collections.
+        raise failure
     return described
 
 

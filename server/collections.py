@@ -92,8 +92,11 @@ def is_allowed(name: str) -> bool:
     return allowed is None or name in allowed
 
 
-def existing_collections() -> list[str]:
-    """List the collections that the key of a request may search."""
+def existing_collections(shared: bool = False) -> list[str]:
+    """List the collections that the key of a request may search; in Elasticsearch those that are listed by name."""
+    if shared:
+        named = sorted(listed_collections() - _ALL - {served_collection()})
+        return [name for name in (served_collection(), *named) if is_allowed(name)]
     folder = data_directory() / "indexes"
     found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     there = [name for name in found if is_listed(name) and name != served_collection() and index_exists(folder / name)]

@@ -1,4 +1,4 @@
-"""What users think of answers: the route by which they say it, kept as lines of JSON, and nothing else of a run."""
+"""What users think of answers: the route by which they say it, and where that is kept, and nothing else of a run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
+from haystack.document_stores.errors import DocumentStoreError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.components.errors import PrefragError
 from prefrag.components.file_lock import append_line
+from prefrag.components.settings import settings
 from prefrag.server.collections import NoSuchCollection, check_collection, is_listed, served_collection
 from prefrag.server.keys import current_access
-from prefrag.server.public_result import hide_folders
+from prefrag.server.public_result import hide_addresses
 
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
+# Where several servers share their state; some as many as such a file holds.
+FEEDBACK_INDEX = "prefrag-feedback"
+_MOST_DOCUMENTS = 100_000
 router = APIRouter(tags=["feedback"])
 
 Word = Annotated[str, Field(max_length=200)]
@@ -143,6 +148,9 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
         "collection": collection,
         **given.model_dump(exclude={"index"}),
     }
+    if settings.state == "elasticsearch":
+        _keep_shared(record)
+        return number
     path = feedback_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -158,16 +166,50 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
     """Read the feedback that is kept, in the order in which it came."""
+    if settings.state == "elasticsearch":
+        yield from map(_read, _read_shared())
+        return
     try:
         lines = feedback_file().open("rb")
     except FileNotFoundError:
         return
     with lines:
-        for line in lines:
-            try:
-                yield KeptFeedback.model_validate_json(line)
-            except ValidationError:
-                yield None
+        yield from map(_read, lines)
+
+
+def _read(line: str | bytes) -> KeptFeedback | None:
+    try:
+        return KeptFeedback.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _keep_shared(record: dict[str, Any]) -> None:
+    from prefrag.indexing.stores import connect_elasticsearch, make_index
+
+    try:
+        with connect_elasticsearch() as client:
+            make_index(client, FEEDBACK_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
+            if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_DOCUMENTS:
+                reason = f"There are {_MOST_DOCUMENTS:,} already: export them and delete the index {FEEDBACK_INDEX}"
+                raise FeedbackNotKept(f"No feedback can be kept. {reason}.")
+            client.create(index=FEEDBACK_INDEX, id=record["id"], document=record)
+    except DocumentStoreError as error:
+        raise FeedbackNotKept(f"No feedback can be kept. {error}") from error
+
+
+def _read_shared() -> Iterator[str]:
+    from elasticsearch import helpers
+
+    from prefrag.indexing.stores import connect_elasticsearch
+
+    with connect_elasticsearch() as client:
+        if client.indices.exists(index=FEEDBACK_INDEX):
+            client.indices.refresh(index=FEEDBACK_INDEX)
+            # In the order in which it came.
+            query = {"sort": ["_seq_no"]}
+            for hit in helpers.scan(client, index=FEEDBACK_INDEX, query=query, preserve_order=True):
+                yield json.dumps(hit["_source"])
 
 
 @router.post("/feedback", summary="Say whether an answer was right, and which one would have been")
@@ -191,4 +233,4 @@ async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     except (FeedbackNotKept, NoSuchCollection) as error:
         if isinstance(error, FeedbackNotKept):
             logger.error("%s", error)
-        raise HTTPException(error.http_status, hide_folders(str(error))) from error
+        raise HTTPException(error.http_status, hide_addresses(str(error))) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -18,10 +19,12 @@ from typing import Any
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
 from prefrag.components.errors import PrefragError, error_kind
+from prefrag.components.settings import settings
 from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.journal import change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped
-from prefrag.indexing.uploads import add_uploads
+from prefrag.indexing.shared_uploads import change_shared, describe_index
+from prefrag.indexing.uploads import add_shared_uploads, add_uploads
 from prefrag.server.collections import served_collection
 
 # A file has five minutes of processor time, and an upload may hold several that are large.
@@ -54,12 +57,12 @@ class IndexingProcess:
         self._one_at_a_time = threading.Lock()
         self._has_stopped = False
 
-    def index(self, collection: str, incoming: Path) -> IndexReport:
-        """Index the files of a folder, move them to their place, and wait for the end."""
+    def index(self, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
+        """Index the files of a folder, move them to their place, here or in Elasticsearch, and wait for the end."""
         if not list_arrived(incoming):
             return IndexReport()
         process = self._take_waiting() or self._start()
-        reply = self._order(process, {"collection": collection, "incoming": str(incoming)})
+        reply = self._order(process, {"collection": collection, "incoming": str(incoming), "shared": shared})
         if int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR or self._has_stopped:
             self._end(process)
         else:
@@ -75,7 +78,7 @@ class IndexingProcess:
         for process in list(self._running):
             process.kill()
 
-    def _order(self, process: subprocess.Popen[str], order: dict[str, str]) -> dict[str, Any]:
+    def _order(self, process: subprocess.Popen[str], order: dict[str, Any]) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -94,7 +97,7 @@ class IndexingProcess:
         except (OSError, ValueError) as error:
             self._end(process)
             # What it had begun.
-            with change_collection(order["collection"]):
+            with change_shared(order["collection"]) if order["shared"] else change_collection(order["collection"]):
                 pass
             if late.is_set():
                 message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
@@ -107,7 +110,7 @@ class IndexingProcess:
         process = subprocess.Popen(
             # Not the folder that the server was started in, which may hold modules of anybody.
             [sys.executable, "-P", "-m", __name__],
-            env={**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -151,9 +154,11 @@ class IndexingProcess:
                 pipe.close()  # type: ignore[union-attr]
 
 
-def index_files(collection: str, incoming: str) -> dict[str, Any]:
+def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
     """Index files in this process, and describe what was done or why it failed."""
     try:
+        if shared:
+            return asdict(add_shared_uploads(collection, Path(incoming), describe_index(served_collection())[0]))
         return asdict(add_uploads(collection, Path(incoming), _choose_language(collection)))
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
@@ -191,6 +196,15 @@ def _spare_the_server() -> None:
         os.nice(_NICENESS)
         # What a process allocates; an index that it maps does not count.
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
+
+
+def _elasticsearch() -> dict[str, str]:
+    """Return the variables by which a process reaches Elasticsearch, where it has to."""
+    if settings.state != "elasticsearch":
+        return {}
+    own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
+    # What this process has read from a file it may have put there itself.
+    return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 
 def _choose_language(collection: str) -> str | None:

@@ -1,14 +1,16 @@
-"""The keys of the service, in the environment and in a file: how they are kept, found, and required of a request."""
+"""The keys of the service, in the environment and in a file or an index: kept, found, and required of a request."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import os
 import re
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
 
+from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,9 +26,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
-from prefrag.components.file_lock import hold_lock
+from prefrag.components.file_lock import Busy, hold_lock
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
+from prefrag.server.key_index import KEY_INDEX, KeyIndex, KeysUnread
 from prefrag.server.page_token import PageToken
 from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, path_of, refuse, stays_on_this_machine
 
@@ -38,6 +42,9 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
+# Of several servers each asks the index, at most so often.
+_INDEX_SECONDS = 1.0
+_ATTEMPTS = 10
 # A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
 _PROBES = re.compile(r"/(ready|live)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
@@ -102,8 +109,24 @@ def keys_file() -> Path:
     return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
 
 
+def are_shared() -> bool:
+    """Check whether the keys lie in Elasticsearch."""
+    if (shared := settings.state == "elasticsearch") and settings.keys_file is not None:
+        raise BadInput(
+            "PREFRAG_KEYS_FILE and PREFRAG_STATE=elasticsearch name two places for the keys: unset one of them."
+        )
+    return shared
+
+
+def place_of_keys() -> str:
+    """Name the place of the keys."""
+    return f"the Elasticsearch index {KEY_INDEX}" if are_shared() else str(keys_file())
+
+
 def read_keys() -> tuple[Key, ...]:
     """Read the keys that are kept."""
+    if are_shared():
+        return _read_document(KeyIndex().read()[0] or {})
     try:
         return _read(keys_file())
     except FileNotFoundError:
@@ -162,29 +185,34 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, a file of keys, or a setting that names such a file or
-    requires them.
+    Keys are required as soon as there is one in the environment, a file or an index of keys, or a setting that names
+    such a file or requires them, and while the index does not answer.
     From then on they stay required as long as the process runs, so that no lost file opens the service.
     """
 
     def __init__(self) -> None:
-        """Read the keys of the environment and of the file."""
+        """Read the keys of the environment and of the file or index."""
         self.path = keys_file()
+        self.is_unread = False
+        self._index = KeyIndex() if are_shared() else None
+        self._one_at_a_time = CapacityLimiter(1)
+        self._until = 0.0
         # The administrator's keys have no names; no name in the file holds a colon.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
             for number, key in enumerate(settings.api_keys, start=1)
         ]
-        self._of_file: tuple[Key, ...] = ()
+        self._kept: tuple[Key, ...] = ()
         self._seen: object = None
-        self._file_is_required = settings.keys_file is not None
+        # A file that counted before the keys were shared leaves them required.
+        self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
 
     @property
     def is_required(self) -> bool:
         """Whether a request needs a key."""
-        return bool(self._of_environment) or self._file_is_required or self._always
+        return bool(self._of_environment) or self._has_place or self._always or self.is_unread
 
     @property
     def has_keys(self) -> bool:
@@ -199,16 +227,47 @@ class Keyring:
     def find(self, secret: str) -> Access | None:
         """Find out what a key allows; a file that has changed is read first."""
         self._read_again()
+        return self._look_up(secret)
+
+    async def find_async(self, secret: str) -> Access | None:
+        """Find out what a key allows, without holding up the event loop where an index is asked."""
+        if self._index is not None and time.monotonic() >= self._until:
+            await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
+        elif self._index is None:
+            self._read_again()
+        return self._look_up(secret)
+
+    def _look_up(self, secret: str) -> Access | None:
         given = _hash(secret)
-        known = [*self._of_environment, *((key.hash, key.access) for key in self._of_file if not key.has_expired)]
+        known = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
         # Compare every hash as a whole, so that the time does not reveal a partial match.
         found = [access for kept, access in known if hmac.compare_digest(given, kept)]
         return found[0] if found else None
 
     def _count_keys(self) -> int:
-        return len(self._of_environment) + sum(not key.has_expired for key in self._of_file)
+        return len(self._of_environment) + sum(not key.has_expired for key in self._kept)
 
     def _read_again(self) -> None:
+        if self._index is None:
+            self._read_file_again()
+        elif time.monotonic() >= self._until:
+            self._ask(self._index)
+
+    def _ask(self, index: KeyIndex) -> None:
+        kept: tuple[Key, ...] = ()
+        try:
+            found, _ = index.read()
+            self._has_place |= found is not None
+            kept = _read_document(found or {})
+        except (KeysUnread, BadInput) as error:
+            if not self.is_unread:
+                logger.error("%s", error)
+            self.is_unread = True
+        else:
+            self.is_unread = False
+        self._kept, self._until = kept, time.monotonic() + _INDEX_SECONDS
+
+    def _read_file_again(self) -> None:
         try:
             status = self.path.stat()
             seen: object = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
@@ -217,15 +276,15 @@ class Keyring:
         if seen == self._seen:
             return
         self._seen = seen
-        self._of_file = ()
+        self._kept = ()
         try:
-            self._of_file = _read(self.path)
-            self._file_is_required = True
+            self._kept = _read(self.path)
+            self._has_place = True
         except FileNotFoundError:
-            if self._file_is_required:
+            if self._has_place:
                 logger.error("There is no file of keys at %s: all of its keys are refused until it is back.", self.path)
         except BadInput as error:
-            self._file_is_required = True
+            self._has_place = True
             if isinstance(error.__cause__, OSError):
                 # It may be readable again without having changed, such as when too many files were open.
                 self._seen = None
@@ -249,7 +308,7 @@ class ApiKeys:
         if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        access, is_local = self.keyring.find(_read_token(scope)), stays_on_this_machine(scope)
+        access, is_local = await self.keyring.find_async(_read_token(scope)), stays_on_this_machine(scope)
         is_own_page = is_local and comes_from_own_page(scope)
         if access is None and is_own_page and self.page_token.is_held(scope):
             access = AT_TERMINAL
@@ -268,6 +327,9 @@ class ApiKeys:
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
+        elif access is None and self.keyring.is_unread:
+            message = "Which keys there are cannot be read now, so none is answered: try again."
+            await refuse(scope, receive, send, 503, message, {"Retry-After": "2"})
         elif access is None and self.keyring.is_required:
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
             await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
@@ -310,8 +372,27 @@ def _read(path: Path) -> tuple[Key, ...]:
         ) from error
 
 
+def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
+    """Read the document of the index, which holds what a file does."""
+    try:
+        return _KeysFile.model_validate_json(json.dumps(document)).keys
+    except ValueError as error:
+        raise BadInput(
+            f"The keys in the Elasticsearch index {KEY_INDEX} are damaged: delete it and make new keys with `prefrag "
+            "keys add`."
+        ) from error
+
+
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
     """Change the keys that are kept, one process at a time; a reader sees the file before or after."""
+    if are_shared():
+        index = KeyIndex()
+        for _ in range(_ATTEMPTS):
+            found, version = index.read()
+            keys = change(_read_document(found or {}))
+            if index.replace(_KeysFile(keys=keys).model_dump(mode="json"), version):
+                return keys
+        raise Busy("Others change the keys at this moment: run it again.")
     path = keys_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

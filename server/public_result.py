@@ -38,7 +38,7 @@ class Installation:
 
     def withhold(self, text: str) -> str:
         """Write the text of an error for a client."""
-        text = _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
+        text = _hide_hosts(text)
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
         return hide_folders(text)
@@ -58,6 +58,15 @@ class Installation:
         """Write the details of an event for a client."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
+
+
+def hide_addresses(text: str) -> str:
+    """Leave neither the address of a server nor more than the name of each path in a text."""
+    return hide_folders(_hide_hosts(text))
+
+
+def _hide_hosts(text: str) -> str:
+    return _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
 
 
 def hide_folders(text: str) -> str:

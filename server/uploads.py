@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import threading
 import unicodedata
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -26,6 +26,13 @@ from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
 from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
 from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
+from prefrag.indexing.shared_uploads import (
+    Room,
+    change_shared,
+    describe_index,
+    find_room,
+    uploaded_path,
+)
 from prefrag.indexing.stores import open_passages
 from prefrag.indexing.uploads import count_made_by_uploads, was_made_by_upload
 
@@ -60,21 +67,26 @@ def read_name(sent: bytes) -> str:
     return name
 
 
-def check_room(collection: str, arriving: int) -> None:
+def check_room(collection: str, arriving: int, shared: bool = False) -> None:
     """Refuse an upload of so many bytes where its collection is full, or would be one too many."""
-    folder, most = uploads_folder(collection), settings.max_collection_bytes
-    sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
-    if sum(sizes) + arriving > most or len(sizes) >= settings.max_collection_files:
+    room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
+    if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
-            f"The collection keeps {len(sizes):,} uploaded files with {sum(sizes):,} bytes; it may keep "
+            f"The collection keeps {room.files:,} uploaded files with {room.bytes:,} bytes; it may keep "
             f"{settings.max_collection_files:,} with {most:,} (PREFRAG_MAX_COLLECTION_FILES, "
             "PREFRAG_MAX_COLLECTION_BYTES). Delete some, or use another collection."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
-    made, most = count_made_by_uploads(), settings.max_collections
-    if made >= most and not index_exists(index_path(collection)):
+    made, most = room.collections, settings.max_collections
+    if made >= most and not room.is_there:
         message = f"Uploads have made {made} collections, and may make {most} (PREFRAG_MAX_COLLECTIONS): delete one."
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
+
+
+def _find_room_here(collection: str) -> Room:
+    folder = uploads_folder(collection)
+    sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
+    return Room(len(sizes), sum(sizes), count_made_by_uploads(), index_exists(index_path(collection)))
 
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
@@ -197,52 +209,70 @@ class UploadedFile:
     uploaded: bool
 
 
-def list_uploads(collection: str) -> list[UploadedFile]:
-    """List the documents of a collection."""
-    folder = uploads_folder(collection)
+def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
+    """List the documents of a collection, of this machine or of one that servers share in Elasticsearch."""
+    folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(
             hashlib.blake2b(f"{entry.kind}\0{entry.path}".encode(), digest_size=12).hexdigest(),
             entry,
             Path(entry.path).parent == folder,
         )
-        for entry in _list(collection)
+        for entry in (_list_shared(collection) if shared else _list(collection))
         if entry.path is not None
     ]
 
 
-def count_passages(collection: str) -> int:
-    """Count the passages of a collection."""
-    return TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
+def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
+    """Count the documents of a collection, and its passages."""
+    if shared:
+        listed = _list_shared(collection)
+        return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
+    passages = TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
+    return len(list_uploads(collection)), passages
 
 
-def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
+def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, bool]:
     """Delete a document from a collection; its file only if it was uploaded."""
-    with change_collection(collection):
-        document = next((each for each in list_uploads(collection) if each.id == document_id), None)
+    with change_shared(collection) if shared else change_collection(collection) as changes:
+        document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:
             raise Missing("The collection has no such document.")
-        passages = open_passages("tantivy", collection, change=True)
-        found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+        name = Path(document.entry.path).name
+        with closing(open_passages("elasticsearch" if shared else "tantivy", collection, change=True)) as passages:
+            found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+        if changes is not None:
+            changes.make(removed=[name] if document.uploaded else [], outdated=found)
+            return len(found), document.uploaded
         store = TantivyDocumentStore(path=str(index_path(collection)))
         if document.uploaded:
-            remove_file(collection, Path(document.entry.path).name, found, store)
+            remove_file(collection, name, found, store)
         else:
             store.replace_documents([], found)
     return len(found), document.uploaded
 
 
-def delete_collection(collection: str) -> int:
+def delete_collection(collection: str, shared: bool = False) -> int:
     """Delete an index that an upload has made, and all documents that were uploaded to it."""
-    with change_collection(collection):
-        deleted = count_passages(collection)
-        if not was_made_by_upload(collection):
+    with change_shared(collection) if shared else change_collection(collection) as changes:
+        _, deleted = count_documents(collection, shared)
+        if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
-        remove_index(collection)
+        if changes is not None:
+            changes.make(drops=True)
+        else:
+            remove_index(collection)
     return deleted
+
+
+def _list_shared(collection: str) -> list[IndexedFile]:
+    with closing(open_passages("elasticsearch", collection)) as store:
+        origins = store.count_origins()
+    listed = [IndexedFile(path, kind, Path(path or "").name, passages) for (kind, path), passages in origins.items()]
+    return sorted(listed, key=lambda entry: entry.path or "")
 
 
 def _list(collection: str) -> list[IndexedFile]:

@@ -14,6 +14,7 @@ from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.for_each import for_each
+from tests.server.elasticsearch_stub import Stub, elasticsearch
 
 SCHEMA_KEPT = completion('{"wet": true}')
 
@@ -290,6 +291,23 @@ class TestServing:
         assert str(tmp_path) in found["audit log"][0]["text"]
 
 
+def test_keys_that_servers_share_are_checked_for_other_readers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+    with elasticsearch(Stub()) as stub:
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", stub.url)
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_API_KEY", "good")
+        stub.document = {"_source": {"keys": []}, "_seq_no": 1, "_primary_term": 1}
+        stub.status, stub.key = 200, None
+        open_to_others = checks._check_keys()
+        stub.key = "good"
+        closed = checks._check_keys()
+    lost = checks._check_keys()
+
+    assert "Whoever reaches Elasticsearch reads the hashes" in open_to_others.text
+    assert (closed.status, lost.status) == ("ok", "note")
+    assert "gives no answer" in lost.text
+
+
 def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_problem(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
 
@@ -299,7 +317,7 @@ def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_proble
     assert (code, absent["pipeline"][0]["status"]) == (1, "problem")
     assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
     # Other servers may ask the same one.
-    assert "PREFRAG_REQUIRE_KEY=on" in found["keys"][0]["advice"]
+    assert "PREFRAG_STATE=elasticsearch" in found["keys"][0]["advice"]
     assert other != 0
 
 

@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
 from prefrag.indexing import PrunePlan, delete_documents, index, list_documents, prune
+from prefrag.indexing.stores import open_passages
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts
 
@@ -150,6 +151,15 @@ class TestPrune:
         assert prune().skipped == []
         folder.rename(drive)
         assert delete_documents([str(folder)]).passages == 2
+
+    def test_leaves_what_was_uploaded_to_several_servers_which_is_no_file(self, make: Make) -> None:
+        index([make("a.txt", "A file.")])
+        uploaded = {"file_path": "upload:default/b.txt", "file_hash": "1", "split_count": 1}
+        open_passages("tantivy").write([Document(id="b", content="B.", meta=uploaded)])
+
+        report = prune()
+
+        assert (report.deleted, report.skipped, texts()) == (0, [], ["A file.", "B."])
 
     def test_takes_out_a_folder_that_is_gone_while_others_are_there(self, make: Make) -> None:
         gone = make("sub/a.txt", "A file.")

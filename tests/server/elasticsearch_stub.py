@@ -14,6 +14,10 @@ class Stub:
     :param status: The status of a search.
     """
 
+    # Of a request for a document; with `key`, whoever sends another one is refused.
+    document: Any = None
+    key: str | None = None
+
     def __init__(self, status: int = 200):
         self.status = status
         self.paths: list[str] = []
@@ -32,8 +36,17 @@ def elasticsearch(stub: Stub, port: int = 0) -> Iterator[Stub]:
             self.rfile.read(int(self.headers.get("content-length") or 0))
             stub.paths.append(self.path)
             stub.answers.wait(30)
-            text = json.dumps({"hits": {"hits": []}} if stub.status == 200 else {"error": {"type": "secret_index"}})
-            self.send_response(stub.status)
+            self._reply(
+                stub.status, {"hits": {"hits": []}} if stub.status == 200 else {"error": {"type": "secret_index"}}
+            )
+
+        def do_GET(self) -> None:
+            is_let_in = stub.key is None or self.headers.get("authorization") == f"ApiKey {stub.key}"
+            self._reply(200 if is_let_in else 401, stub.document if is_let_in else {"error": {"type": "security"}})
+
+        def _reply(self, status: int, content: Any) -> None:
+            text = json.dumps(content)
+            self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("x-elastic-product", "Elasticsearch")
             self.send_header("content-length", str(len(text)))

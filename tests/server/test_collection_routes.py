@@ -87,7 +87,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Ev
     """Whether the indexing of an upload has begun, and whether it may end."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path) -> Any:
+    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
         begun.set()
         assert may_end.wait(30)
         return add_uploads(collection, incoming)
@@ -140,14 +140,20 @@ class TestList:
         assert os.environ["PREFRAG_DATA_DIR"] not in response.text
         assert client.get("/collections/absent/documents").status_code == 404
 
-    def test_and_uploads_are_none_where_elasticsearch_alone_is_searched(self, tmp_path: Path):
+    def test_of_elasticsearch_fails_while_it_is_down_and_uploads_need_a_place_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
         file = write_pipeline(tmp_path / "yaml", local="prefrag_elasticsearch")
         with in_shared_application(pipelines.load(file), file) as client:
             client.access = WRITER
             listed, refused = client.get("/collections"), client.upload("default", tower_md=TOWER)
+            monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+            failed, wrong = client.upload("default", tower_md=TOWER), client.upload("Default", tower_md=TOWER)
 
-        assert (listed.json(), refused.status_code) == ({"collections": []}, 422)
-        assert "prefrag index FILES --store elasticsearch" in refused.json()["detail"]
+        assert [one.status_code for one in (listed, refused, failed, wrong)] == [500, 422, 500, 404]
+        assert "PREFRAG_STATE=elasticsearch on each server" in refused.json()["detail"]
+        assert "No Elasticsearch answers at (withheld)" in failed.json()["detail"]
         assert kept("default") == {}
 
     def test_is_in_the_description_of_the_service(self, client: Client):
@@ -465,7 +471,7 @@ class TestLeaving:
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
     begun, stopped = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path) -> Any:
+    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
         begun.set()
         assert stopped.wait(30)
         raise IndexingFailed("The indexing broke off.", 500)

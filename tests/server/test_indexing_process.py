@@ -180,13 +180,21 @@ def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProce
         raise OSError("Enough was seen.")
 
     monkeypatch.setattr(indexing_process.subprocess, "Popen", start)
-    for name in ("PREFRAG_API_KEYS", "PREFRAG_LLM_API_KEY", "AWS_SECRET_ACCESS_KEY"):
+    names = ("PREFRAG_API_KEYS", "PREFRAG_LLM_API_KEY", "AWS_SECRET_ACCESS_KEY", "PREFRAG_ELASTICSEARCH_API_KEY")
+    for name in names:
         monkeypatch.setenv(name, "secret")
-    with pytest.raises(OSError, match="Enough"):
-        upload("fresh", process.index, tower_md="Ada.")
+    for state, file in (("files", ""), ("elasticsearch", ""), ("elasticsearch", "/run/secrets/key")):
+        monkeypatch.setenv("PREFRAG_STATE", state)
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_API_KEY_FILE", file)
+        with pytest.raises(OSError, match="Enough"):
+            upload("fresh", process.index, tower_md="Ada.")
 
     assert "secret" not in started[0].values()
     assert started[0]["PREFRAG_DATA_DIR"] == os.environ["PREFRAG_DATA_DIR"]
+    # Where it writes to Elasticsearch it needs the key of that, which is given once.
+    assert [name for name in names if name in started[1]] == ["PREFRAG_ELASTICSEARCH_API_KEY"]
+    assert [name for name in names if name in started[2]] == []
+    assert started[2]["PREFRAG_ELASTICSEARCH_API_KEY_FILE"] == "/run/secrets/key"
 
 
 def test_a_new_index_has_the_language_of_the_one_that_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -14,9 +14,12 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from elasticsearch import NotFoundError
 from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput, Missing
+from prefrag.server import keys
+from prefrag.server.key_index import KeyIndex, KeysUnread
 from prefrag.server.keys import Access, Keyring, add_key, keys_file, read_keys, revoke_key
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
@@ -239,6 +242,89 @@ class TestTheFile:
 
         assert Keyring().is_required
         assert not Keyring().has_keys
+
+
+class TestKeysThatServersShare:
+    @pytest.fixture
+    def document(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+        """The document of the index: None, or the keys, or the failure to read it."""
+        kept: list[Any] = [None]
+
+        def read(self: KeyIndex) -> Any:
+            if isinstance(kept[0], Exception):
+                raise kept[0]
+            return kept[0], {"if_seq_no": len(kept)}
+
+        def replace(self: KeyIndex, document: Any, version: dict[str, int]) -> bool:
+            if is_current := version == {"if_seq_no": len(kept)}:
+                kept[0:1] = [document, None]
+            return is_current
+
+        monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+        monkeypatch.setattr(KeyIndex, "read", read)
+        monkeypatch.setattr(KeyIndex, "replace", replace)
+        monkeypatch.setattr(keys, "_INDEX_SECONDS", 0.0)
+        return kept
+
+    def test_close_a_server_that_has_seen_none_and_end_with_their_revocation(self, document: list[Any], serve: Serve):
+        client, local = serve(), {"Host": "localhost"}
+        assert client.get("/access", headers=local).status_code == 200
+
+        secret = add_key("ada")
+        assert secret not in str(document)
+        assert not keys_file().exists()
+        assert client.get("/access", headers=local).status_code == 401
+        assert client.get("/access", headers=bearer(secret)).json()["key"] == "ada"
+
+        revoke_key("ada")
+        assert client.get("/access", headers=bearer(secret)).status_code == 401
+        document[0] = None
+        assert client.get("/access", headers=local).status_code == 401
+
+    def test_that_cannot_be_read_let_nobody_in_but_with_a_key_of_the_environment(
+        self, document: list[Any], serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+        client = serve()
+        secret = add_key("ada")
+        for failure in (KeysUnread("No answer."), {"keys": [{"name": "ada"}]}):
+            kept, document[0] = document[0], failure
+            closed = client.get("/access", headers=bearer(secret))
+
+            assert (closed.status_code, "cannot be read" in closed.json()["detail"]) == (503, True)
+            assert client.get("/access", headers=bearer("first")).status_code == 200
+            assert (client.get("/live").status_code, Keyring().is_required) == (200, True)
+            document[0] = kept
+        assert client.get("/access", headers=bearer(secret)).status_code == 200
+
+    def test_are_none_only_where_elasticsearch_itself_says_so(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+        replies: list[tuple[str, Any, Any]] = [
+            ("index_not_found_exception", {"error": {"type": "index_not_found_exception"}}, None),
+            ("{}", {"_index": "prefrag-keys", "found": False}, {"keys": []}),
+            ("", "<h1>Not found: no index of this name</h1>", KeysUnread),
+        ]
+        for message, body, expected in replies:
+            index = KeyIndex()
+            absent = Mock(get=Mock(side_effect=NotFoundError(message, Mock(status=404), body)))
+            index._client = Mock(options=Mock(return_value=absent))
+            try:
+                found: Any = index.read()[0]
+            except KeysUnread as error:
+                found = type(error)
+            assert found == expected
+
+    def test_take_the_place_of_a_file_which_leaves_them_required(
+        self, document: list[Any], monkeypatch: pytest.MonkeyPatch
+    ):
+        with monkeypatch.context() as earlier:
+            earlier.setenv("PREFRAG_STATE", "files")
+            add_key("ada")
+
+        assert (Keyring().is_required, Keyring().has_keys) == (True, False)
+        monkeypatch.setenv("PREFRAG_KEYS_FILE", str(keys_file()))
+        with pytest.raises(BadInput, match="unset one of them"):
+            Keyring()
 
 
 class TestARunningServer:

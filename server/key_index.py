@@ -1,0 +1,115 @@
+"""The hashes of the keys in Elasticsearch, for all servers: one document, which is read and replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+from prefrag.components.errors import PrefragError
+from prefrag.components.text.addresses import without_userinfo
+
+# What Elasticsearch needs is imported where it is used, because it takes a second.
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+KEY_INDEX = "prefrag-keys"
+_ID = "keys"
+# A request waits for it.
+_SECONDS = 2.0
+
+
+class KeysUnread(PrefragError):
+    """Report that nobody knows which keys there are."""
+
+    http_status = 503
+
+
+class KeyIndex:
+    """Reads and replaces the document.
+
+    An index that has lost its document counts as one without a key that works, as after the last was revoked.
+    """
+
+    def __init__(self) -> None:
+        """Connect at the first request."""
+        self._client: Elasticsearch | None = None
+
+    def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
+        """Read the document; None where nobody has made a key yet.
+
+        :returns: It, and its version for `replace`.
+        :raises KeysUnread: When there is no answer.
+        """
+        from elasticsearch import NotFoundError
+
+        with self._connect() as client:
+            try:
+                # By its id, which needs no refresh.
+                found = client.get(index=KEY_INDEX, id=_ID)
+            except NotFoundError as error:
+                if error.error == "index_not_found_exception":
+                    return None, {}
+                if isinstance(error.body, dict) and error.body.get("found") is False:
+                    return {"keys": []}, {}
+                # Something else than Elasticsearch says so, such as a proxy with another path.
+                raise
+            version = {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
+            return found["_source"], version
+
+    def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
+        """Replace the document, unless somebody has done so since; whether it was.
+
+        :raises KeysUnread: When there is no answer.
+        """
+        from elasticsearch import ConflictError
+
+        from prefrag.indexing.stores import make_index
+
+        with self._connect() as client:
+            # Where it is missing, the server would make one that everybody sees in lists and searches.
+            make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
+            try:
+                condition: dict[str, Any] = {**version} or {"op_type": "create"}
+                client.index(index=KEY_INDEX, id=_ID, document=document, **condition)
+            except ConflictError:
+                return False
+        return True
+
+    @contextmanager
+    def _connect(self) -> Iterator[Elasticsearch]:
+        from elastic_transport import TransportError
+        from elasticsearch import ApiError
+
+        from prefrag.indexing.stores import elasticsearch_client
+
+        try:
+            if self._client is None:
+                self._client = elasticsearch_client()
+            hosts = connection_settings()["hosts"]
+            others = len(hosts) - 1 if isinstance(hosts, list) else 0
+            yield self._client.options(request_timeout=_SECONDS, max_retries=others)
+        except (ApiError, TransportError, ValueError, OSError) as error:
+            raise KeysUnread(
+                f"The keys lie in Elasticsearch (PREFRAG_STATE), which gives no answer ({error}): start it, or correct "
+                "PREFRAG_ELASTICSEARCH_URL and its key. Until then no key works but those of PREFRAG_API_KEYS."
+            ) from error
+
+
+def is_open_to_others() -> bool:
+    """Check whether the index answers a reader without key, password or certificate."""
+    from elastic_transport import TransportError
+    from elasticsearch import ApiError, Elasticsearch
+
+    connection = connection_settings()
+    hosts = connection.pop("hosts")
+    bare = [without_userinfo(host) for host in (hosts if isinstance(hosts, list) else [hosts])]
+    named = {name: value for name, value in connection.items() if name == "ca_certs"}
+    with Elasticsearch(bare, request_timeout=_SECONDS, max_retries=0, **named) as anybody:
+        try:
+            anybody.options(ignore_status=404).get(index=KEY_INDEX, id=_ID)
+        except (ApiError, TransportError):
+            # A server that wants a certificate ends the connection.
+            return False
+    return True

@@ -1,0 +1,256 @@
+"""Two servers with data of their own and one real Elasticsearch, which holds all that they must agree on."""
+
+import base64
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import httpx
+import pytest
+from elasticsearch import Elasticsearch
+
+from prefrag.components.file_lock import Busy
+from prefrag.indexing import index, list_documents, prune, shared_uploads
+from prefrag.indexing.index_list import drop_index
+from prefrag.indexing.rebuilding import rebuild_index
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, end_shared_changes
+from prefrag.indexing.uploads import add_shared_uploads
+from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
+from prefrag.server.key_index import KEY_INDEX
+from prefrag.server.keys import add_key, revoke_key
+from tests.server_process import server_process
+
+pytestmark = pytest.mark.slow
+OWN = (KEY_INDEX, UPLOAD_INDEX, FEEDBACK_INDEX)
+PRESS, FRESH = "prefrag-test-press", "prefrag-test-press-fresh"
+TOWER = "# Towers\n\nAda built the tower.\n"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Elasticsearch]:
+    """An Elasticsearch that no server uses yet."""
+    url = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
+    if not url:
+        pytest.skip("needs a real Elasticsearch: set PREFRAG_TEST_ELASTICSEARCH_URL")
+    with Elasticsearch(url) as client:
+        if any(client.indices.exists(index=name) for name in OWN):
+            pytest.skip("needs an Elasticsearch in which no server keeps its state")
+        yield client
+        client.indices.delete(index=[*OWN, *client.indices.get(index=f"{PRESS}*")], ignore_unavailable=True)
+
+
+@pytest.fixture(autouse=True)
+def same_state(cluster: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFRAG_STATE", "elasticsearch")
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", os.environ["PREFRAG_TEST_ELASTICSEARCH_URL"])
+
+
+@pytest.fixture(scope="module")
+def servers(cluster: Elasticsearch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[httpx.Client]]:
+    """Two servers as on two machines, with a key that may write."""
+    folder = tmp_path_factory.mktemp("machines")
+    variables = {
+        "PREFRAG_STATE": "elasticsearch", "PREFRAG_INDEX": PRESS, "PREFRAG_COLLECTIONS": FRESH, "PREFRAG_WEB": "off",
+        "PREFRAG_ELASTICSEARCH_URL": os.environ["PREFRAG_TEST_ELASTICSEARCH_URL"],
+    }  # fmt: skip
+    command = ("-m", "prefrag.cli.main", "serve", "--pipeline", "prefrag_elasticsearch")
+    with ExitStack() as running, ThreadPoolExecutor(2) as pool:
+
+        def start(name: str) -> httpx.Client:
+            (folder / name).mkdir()
+            return running.enter_context(server_process(*command, folder=folder / name, **variables))
+
+        yield list(pool.map(start, ("first", "second")))
+
+
+class Machines:
+    """The two servers, and what both say of the documents."""
+
+    def __init__(self, first: httpx.Client, second: httpx.Client) -> None:
+        self.first, self.second, self.both = first, second, (first, second)
+
+    def upload(self, machine: httpx.Client, collection: str = PRESS, **files: str) -> Any:
+        parts = [("files", (name.replace("_", "."), text)) for name, text in files.items()]
+        return machine.post(f"/collections/{collection}/documents", files=parts)
+
+    def listed(self, collection: str = PRESS) -> dict[str, tuple[str, int]]:
+        """The number and the passages of each document, which both servers say alike."""
+        one, other = (each.get(f"/collections/{collection}/documents").json() for each in self.both)
+        assert one == other
+        return {each["name"]: (each["id"], each["passages"]) for each in one.get("documents", [])}
+
+    def found(self, machine: httpx.Client, collection: str = PRESS) -> list[str]:
+        """What a question finds, without a language model."""
+        reply = machine.post(
+            "/prefrag_elasticsearch/run", json={"question": "Who built the tower?", "index": collection}
+        ).json()
+        return [each["content"] for each in reply["result"]["documents"]]
+
+
+def wait_for_status(client: httpx.Client, status: int, key: str = "") -> None:
+    deadline = time.monotonic() + 10
+    while client.get("/access", headers={"Authorization": f"Bearer {key or 'none'}"}).status_code != status:
+        assert time.monotonic() < deadline, f"No {status} within ten seconds."
+        time.sleep(0.05)
+
+
+def originals(client: Elasticsearch) -> dict[str, bytes]:
+    """The files that are kept, by their names; nothing else may lie there."""
+    client.indices.refresh(index=UPLOAD_INDEX)
+    found = {hit["_id"]: hit["_source"] for hit in client.search(index=UPLOAD_INDEX, size=1000)["hits"]["hits"]}
+    records = [each for each in found.values() if each["kind"] == "file"]
+    assert {part for each in records for part in each["parts"]} == {
+        number for number, each in found.items() if each["kind"] != "file"
+    }
+    return {each["name"]: b"".join(base64.b64decode(found[part]["data"]) for part in each["parts"]) for each in records}
+
+
+@pytest.fixture
+def machines(servers: list[httpx.Client], cluster: Elasticsearch) -> Machines:
+    cluster.indices.delete(index=[*OWN, *cluster.indices.get(index=f"{PRESS}*")], ignore_unavailable=True)
+    secret = add_key("ada", writes=True)
+    for server in servers:
+        server.headers["Authorization"] = f"Bearer {secret}"
+        wait_for_status(server, 200, secret)
+    return Machines(*servers)
+
+
+def test_a_key_made_on_one_machine_closes_all_and_opens_them_until_it_is_revoked(
+    servers: list[httpx.Client], cluster: Elasticsearch
+):
+    for server in servers:
+        wait_for_status(server, 200)
+
+    secret = add_key("ben")
+    for server in servers:
+        wait_for_status(server, 401)
+        wait_for_status(server, 200, secret)
+
+    revoke_key("ben")
+    for server in servers:
+        wait_for_status(server, 401, secret)
+    cluster.indices.close(index=KEY_INDEX)
+    for server in servers:
+        wait_for_status(server, 503, secret)
+    cluster.indices.delete(index=KEY_INDEX)
+
+
+def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
+    machines: Machines, cluster: Elasticsearch, tmp_path: Path
+):
+    first, second = machines.both
+    long = "The board of the harbour met in May and spoke of buoys. " * 15_000
+
+    assert machines.upload(first, tower_md=TOWER, long_txt=long).json()["skipped"] == []
+    assert machines.found(second) == ["Towers\nAda built the tower."]
+    assert originals(cluster) == {"tower.md": TOWER.encode(), "long.txt": long.encode()}
+    assert machines.upload(second, tower_md=TOWER).json()["unchanged"] == 1
+    assert machines.upload(second, tower_md=TOWER.replace("Ada", "Bea")).json()["replaced"] == 1
+    assert machines.found(first) == ["Towers\nBea built the tower."]
+    documents = machines.listed()
+    assert {name: passages > 1 for name, (_, passages) in documents.items()} == {"tower.md": False, "long.txt": True}
+
+    reply = second.delete(f"/collections/{PRESS}/documents/{documents['long.txt'][0]}")
+    assert reply.json() == {"deleted": documents["long.txt"][1], "file": "deleted"}
+    assert [*machines.listed()] == [*originals(cluster)] == ["tower.md"]
+    # No file of any machine has its path.
+    assert prune(PRESS, store="elasticsearch").deleted == 0
+    assert [one.path for one in list_documents(PRESS, "elasticsearch")] == [f"upload:{PRESS}/tower.md"]
+    (tmp_path / "board.txt").write_text("The board.")
+    rebuild_index(PRESS, lambda new: index([tmp_path / "board.txt"], index=new, store="elasticsearch").written)
+    assert [*machines.listed()] == ["board.txt", "tower.md"]
+
+
+def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machines, cluster: Elasticsearch):
+    corpus = '{"id": "1", "text": "A tower."}\n{"id": "2", "text": "B."}'
+    machines.upload(machines.first, FRESH, towers_jsonl=corpus)
+
+    taken = machines.upload(machines.second, FRESH, others_jsonl='{"id": "1", "text": "C."}\n{"id": "3", "text": "D."}')
+    assert (taken.json()["written"], taken.json()["skipped"][0]["name"]) == (1, "others.jsonl")
+    [fresh] = machines.second.get("/collections").json()["collections"]
+    assert fresh == {"name": FRESH, "default": False, "files": 2, "passages": 3, "web": False, "writes": True}
+    assert machines.found(machines.second, FRESH) == ["A tower."]
+
+    assert machines.second.delete(f"/collections/{FRESH}").json() == {"deleted": 3}
+    assert (originals(cluster), machines.first.get(f"/collections/{FRESH}/documents").status_code) == ({}, 404)
+    assert machines.upload(machines.first, "prefrag-test-other", tower_md=TOWER).status_code == 404
+
+
+def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines: Machines, cluster: Elasticsearch):
+    earlier = "---\nyear: 1971\n---\n# Towers\n\nAda built the tower."
+    lines = '{"id": "1", "text": "A.", "year": 1970}\n{"id": "2", "text": "B.", "year": "long ago"}'
+    assert machines.upload(machines.first, tower_md=earlier).json()["skipped"] == []
+
+    taken = machines.upload(machines.second, tower_md=earlier.replace("1971", "long ago"), towers_jsonl=lines).json()
+
+    assert {each["name"] for each in taken["skipped"]} == {"tower.md", "towers.jsonl"}
+    assert all("refused 1 of its passages" in each["reason"] for each in taken["skipped"])
+    assert (taken["written"], {name: passages for name, (_, passages) in machines.listed().items()}) == (
+        1, {"tower.md": 1, "towers.jsonl": 1}
+    )  # fmt: skip
+    assert originals(cluster) == {"tower.md": earlier.encode(), "towers.jsonl": lines.encode()}
+
+
+def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
+    assert [*read_feedback()] == []
+    for number in range(6):
+        given = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
+        assert machines.both[number % 2].post("/feedback", json=given).status_code == 200
+
+    kept = [each for each in read_feedback() if each]
+    assert [(each.result.question[-1], each.key, each.collection) for each in kept] == [
+        (str(number), "ada", PRESS) for number in range(6)
+    ]
+
+
+def test_of_two_uploads_of_a_name_at_once_one_wins(machines: Machines, cluster: Elasticsearch):
+    machines.upload(machines.first, tower_txt="The tower of nobody.")
+    for number in range(5):
+        texts = [f"The tower of {name}, number {number}. " * 300 for name in ("Ada", "Bea")]
+        with ThreadPoolExecutor(2) as pool:
+            sent = [
+                pool.submit(machines.upload, machine, tower_txt=text)
+                for machine, text in zip(machines.both, texts, strict=True)
+            ]
+        replies = [each.result().json() for each in sent]
+
+        assert [each["replaced"] for each in replies] == [each["written"] for each in replies]
+        [kept] = originals(cluster).values()
+        [(_, passages)] = machines.listed().values()
+        [winner] = [number for number, text in enumerate(texts) if text.encode() == kept]
+        assert passages == replies[winner]["written"]
+        name = ("Ada", "Bea")[winner]
+        found = "".join(machines.found(machines.first))
+        assert (name in found, ("Bea", "Ada")[winner] in found) == (True, False)
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
+    machines: Machines, cluster: Elasticsearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: bool
+):
+    machines.upload(machines.first, tower_md=TOWER)
+    (tmp_path / "tower.md").write_text(TOWER.replace("Ada", "Bea"))
+    monkeypatch.setattr(shared_uploads, "LEASE_SECONDS", 3.5)
+    monkeypatch.setattr(shared_uploads, "_BEAT_SECONDS", 0.1)
+    with monkeypatch.context() as dying:
+        # A process that is killed does not release either.
+        where, step = (shared_uploads, "_delete") if decided else (SharedChanges, "_check")
+        dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
+        dying.setattr(SharedChanges, "release", lambda self: self._over.set())
+        with pytest.raises(KeyboardInterrupt):
+            add_shared_uploads(PRESS, tmp_path)
+    with pytest.raises(Busy, match="still changing"), change_shared(PRESS, wait=0):
+        pass
+
+    end_shared_changes()
+
+    builder = "Bea" if decided else "Ada"
+    assert machines.found(machines.second) == [f"Towers\n{builder} built the tower."]
+    assert originals(cluster) == {"tower.md": TOWER.replace("Ada", builder).encode()}
+    drop_index(PRESS, "elasticsearch")
+    assert originals(cluster) == {}
