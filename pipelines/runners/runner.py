@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from prefrag.components.errors import PrefragError
-from prefrag.pipelines.asking import event_loop
 
 Item = TypeVar("Item")
 # Makes what runs one item, a function or a coroutine function; in another process it has to be pickled.
@@ -88,6 +87,8 @@ class Runner(ABC):
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     """Run an item here: a coroutine function on the event loop of all calls, any other at once."""
     if inspect.iscoroutinefunction(run):
+        from prefrag.pipelines.asking import event_loop
+
         return asyncio.run_coroutine_threadsafe(run(item), event_loop())
     ended = Future[Any]()
     try:
