@@ -69,11 +69,14 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 @for_each(
-    "items, message", (["a", "dies-always"], f"died {TRIES} times with the same item"), (["fails"], "cannot be done")
+    "build, items, message",
+    (open_work, ["a", "dies-always"], f"died {TRIES} times with the same item"),
+    (open_work, ["fails"], "cannot be done"),
+    (open_nothing, ["a"], "has no judge"),
 )
-def test_an_item_that_fails_ends_in_one_error(items: list[str], message: str, cluster: Any, tmp_path: Path):
+def test_what_a_worker_raises_is_raised_here(build: Any, items: list[str], message: str, cluster: Any, tmp_path: Path):
     with pytest.raises((ValueError, WorkerLost), match=message):
-        list(on_ray.OnRay(cluster.address, 1).map(partial(open_work, tmp_path), items))
+        list(on_ray.OnRay(cluster.address, 1).map(partial(build, tmp_path), items))
 
 
 def test_an_item_runs_again_after_the_death_of_its_worker_but_not_what_is_done(cluster: Any, tmp_path: Path):
@@ -83,16 +86,9 @@ def test_an_item_runs_again_after_the_death_of_its_worker_but_not_what_is_done(c
     assert [len((tmp_path / one).read_text().splitlines()) for one in done] == [1 + (one > "c") for one in done]
 
 
-def test_work_that_cannot_be_built_is_reported(cluster: Any, tmp_path: Path):
-    with pytest.raises(ValueError, match="has no judge"):
-        list(on_ray.OnRay(cluster.address, 2).map(partial(open_nothing, tmp_path), "a"))
-
-
 def test_a_cluster_that_does_not_answer_is_one_sentence():
     pytest.importorskip("ray", reason="needs Ray: make install EXTRAS=ray")
-    code = (
-        "from prefrag.pipelines.runners import on_ray; on_ray._SECONDS_TO_CONNECT = 1.0; on_ray._connect('127.0.0.2:9')"
-    )
+    code = "from prefrag.pipelines.runners import on_ray as r; r._SECONDS_TO_CONNECT = 1.0; r._connect('127.0.0.2:9')"
 
     assert "No Ray cluster was reached at 127.0.0.2:9 (no answer in 1 s)" in run_python(code).stderr
 
@@ -100,17 +96,10 @@ def test_a_cluster_that_does_not_answer_is_one_sentence():
 def test_killed_workers_machines_and_drivers_change_no_prediction(cluster: Any, tmp_path: Path):
     lines = [json.loads(line) for line in (CHECKOUT / "demo/questions.jsonl").read_text().splitlines()]
     questions = tmp_path / "questions.jsonl"
-    questions.write_text(
-        "".join(json.dumps({**one, "id": f"{n}{one['id']}"}) + "\n" for n in range(3) for one in lines)
-    )
-    demo = (
-        "--corpus",
-        CHECKOUT / "demo/local.jsonl",
-        "--web-corpus",
-        CHECKOUT / "demo/web.jsonl",
-        "--llm",
-        "simulated",
-    )
+    thrice = [{**one, "id": f"{number}{one['id']}"} for number in range(3) for one in lines]
+    questions.write_text("".join(json.dumps(one) + "\n" for one in thrice))
+    local, web = CHECKOUT / "demo/local.jsonl", CHECKOUT / "demo/web.jsonl"
+    demo = ("--corpus", local, "--web-corpus", web, "--llm", "simulated")
     command = ("-m", "prefrag.cli.main", "evaluate", "--questions", questions, *demo, "--output")
     on_two = (tmp_path / "two", "--workers", 2, "--ray", cluster.address)
 
@@ -128,13 +117,13 @@ def test_killed_workers_machines_and_drivers_change_no_prediction(cluster: Any, 
         cluster.remove_node(second, allow_graceful=False)
         wait_for(lambda: has_done(90), driver)
         driver.kill()
-    assert not has_done(len(lines) * 3)
+    assert not has_done(len(thrice))
     with start_python(*command, *on_two) as again:
         assert again.communicate(timeout=300)[1].count("errors") == 0
         assert again.returncode == 0
 
     assert read(tmp_path / "two") == read(tmp_path / "one")
-    assert len(read(tmp_path / "one")) == 3 * len(lines)
+    assert len(read(tmp_path / "one")) == len(thrice)
 
 
 def test_a_cluster_without_machines_ends_in_one_error(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
