@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -19,7 +18,7 @@ from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import offer_model, use_kept_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.errors import BadInput, PrefragError
-from prefrag.components.state.run_options import RunOptions
+from prefrag.components.state.option_texts import OPTION_TEXTS
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -31,18 +30,14 @@ T = TypeVar("T")
 DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
 
 
-def _describe(option: str) -> str | None:
-    return RunOptions.model_fields[option].description
-
-
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
 SourceOption = Annotated[
     list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
 ]
-PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=_describe("preferred"))]
-TopKOption = Annotated[int | None, typer.Option(help=_describe("top_k"))]
-MaxStepsOption = Annotated[int | None, typer.Option(help=_describe("max_steps"))]
-FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=_describe("filters"))]
+PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
+TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
+MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
+FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
 ]
@@ -170,6 +165,8 @@ async def run(
 
 def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
     """Wait for a run; Ctrl-C ends the process at once."""
+    import asyncio
+
     runner = asyncio.Runner()
     try:
         result = runner.run(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterator
@@ -83,6 +82,8 @@ class Conversation:
         self._switch = switch
         self._quiet = quiet
         self._history: list[dict[str, str]] = []
+        import asyncio
+
         self._runner = asyncio.Runner()
         self._exit_code = ANSWERED
         self._interrupted = False

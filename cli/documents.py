@@ -74,6 +74,9 @@ def index_documents(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that convert and embed; by default this one alone.")
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
+    ] = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
@@ -100,7 +103,7 @@ def index_documents(
             "PREFRAG_INDEX to that."
         )
 
-    runner = make_runner(workers=workers)
+    runner = make_runner(workers=workers, ray=ray)
 
     def fill(index: str) -> IndexReport:
         with indexing_bar(console(stderr=True)) as on_progress:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +32,8 @@ _NO_MODELS = ("hayhooks",)
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
     """Find them: each port is asked for its models, all at once, and only on the loopback interface."""
+    import asyncio
+
     ports = PORTS if ports is None else ports
 
     async def ask_all() -> list[LocalServer | None]:
@@ -51,6 +52,8 @@ def list_models(content: Any) -> list[Mapping[str, Any]]:
 
 async def _ask(port: int, program: str) -> LocalServer | None:
     # Imported here, because most commands need no client. Plain HTTP has no certificates that would have to be read.
+    import asyncio
+
     import httpx
 
     body = b""

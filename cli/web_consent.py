@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import typer
-from rich.status import Status
 
 from prefrag.cli.console import console
 from prefrag.components.errors import BadInput
 from prefrag.components.text.one_line import one_line
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:

@@ -32,6 +32,11 @@ def _split(text: Any) -> Any:
     return tuple(name for part in text.split(",") if (name := part.strip())) if isinstance(text, str) else text
 
 
+def _split_address(text: Any) -> Any:
+    host, _, port = str(text).rpartition(":")
+    return host.strip("[]") or "127.0.0.1", port
+
+
 def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     if not keys or any(not key.isascii() or not key.isprintable() for key in keys):
         raise ValueError
@@ -57,6 +62,10 @@ Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
+Address = Annotated[
+    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None, NoDecode, BeforeValidator(_split_address),
+    "a port, or HOST:PORT",
+]  # fmt: skip
 WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
 Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
@@ -286,6 +295,12 @@ class _Service(BaseSettings):
     )
     log: LogForm = _setting(
         "text", "`json` writes the log of `serve` as one JSON object a line, with a line for each run"
+    )
+    metrics_port: Address = _setting(
+        None,
+        "the port on which `/metrics` is answered without a key, on this machine alone unless HOST is given (not on "
+        "Windows)",
+        "none",
     )
     cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
     open_deploy: Switch = _setting(

@@ -63,6 +63,9 @@ def evaluate(
         int | None,
         typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
     ] = False,
@@ -91,6 +94,7 @@ def evaluate(
         "limit": limit,
         "concurrency": concurrency,
         "workers": workers,
+        "ray": ray,
         "format": format,
     }
     given = {name: value for name, value in options.items() if value is not None}

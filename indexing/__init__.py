@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from haystack.document_stores.types import DocumentStore
 
@@ -26,7 +27,9 @@ from prefrag.indexing.report import (
     Tally,
 )
 from prefrag.indexing.stores import open_passages
-from prefrag.pipelines.runners.runner import Runner
+
+if TYPE_CHECKING:
+    from prefrag.pipelines.runners.runner import Runner
 
 __all__ = [
     "CORPUS_SUFFIX",

@@ -16,7 +16,6 @@ from typing import Any
 
 import yaml
 from haystack import Document
-from haystack.components.converters import HTMLToDocument, MarkdownToDocument, TextFileToDocument
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.unicode_form import is_text, one_form
@@ -67,11 +66,12 @@ MOST_BYTES = {
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
 _RECIPE = 5
-_CONVERTERS: dict[str, Callable[[], Any]] = {
-    TEXT: TextFileToDocument,
-    MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
+# Haystack's converters, and how each is made.
+_CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
+    TEXT: ("TextFileToDocument", {}),
+    MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
     # The extraction is tuned for news pages; notes and wikis need it to keep more.
-    HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
+    HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
 }
 _BYTE_READERS = {PDF: read_pdf, DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
@@ -200,11 +200,14 @@ def fingerprint(data: bytes) -> str:
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
     """Make Haystack's converters, and list the formats for which a package is missing."""
+    # These import what reads HTML and Markdown, which takes a second.
+    from haystack.components import converters as haystack_converters
+
     converters: dict[str, Any] = {}
     missing = {form for form, package in _PACKAGES.items() if find_spec(package) is None}
-    for form, make in _CONVERTERS.items():
+    for form, (name, settings) in _CONVERTERS.items():
         try:
-            converters[form] = make()
+            converters[form] = getattr(haystack_converters, name)(**settings)
         except ImportError:
             missing.add(form)
     return converters, missing

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from haystack import Document
 
@@ -18,8 +18,9 @@ from prefrag.indexing.discovery import FoundFile
 from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, fingerprint
 from prefrag.indexing.report import CannotRead, Skipped, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
-from prefrag.pipelines.runners.in_process import InProcess
-from prefrag.pipelines.runners.runner import Runner
+
+if TYPE_CHECKING:
+    from prefrag.pipelines.runners.runner import Runner
 
 # A lookup loads whole passages into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50
@@ -69,6 +70,9 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, r
     :param tally: The report.
     :param runner: What converts them; by default this process.
     """
+    # Pipelines bring a client of model servers, which what only lists documents does not need.
+    from prefrag.pipelines.runners.in_process import InProcess
+
     batch = _FileBatch(store, tally)
     versions = deque[_Version]()
     # In the order of the files, so that the same files make the same index on any number of workers.

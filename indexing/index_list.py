@@ -19,7 +19,6 @@ from prefrag.components.document_stores.tantivy.index import index_exists, open_
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing.journal import change_collection, remove_index
-from prefrag.indexing.rebuilding import REBUILD_OF, find_rebuilt
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
 from prefrag.indexing.stores import (
@@ -68,6 +67,8 @@ def drop_index(name: str, store: str = "tantivy") -> None:
     """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
     path = index_path(name)
     if store != "tantivy":
+        from prefrag.indexing.rebuilding import find_rebuilt
+
         summarise_index(name, store)
         with connect_elasticsearch() as client:
             client.indices.delete(index=find_rebuilt(client, name) or name)
@@ -122,6 +123,8 @@ def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
 
 
 def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
+    from prefrag.indexing.rebuilding import REBUILD_OF, find_rebuilt
+
     with connect_elasticsearch() as client:
         mappings = client.indices.get_mapping(index="*", expand_wildcards="open")
         own = [name for name, one in mappings.items() if is_own_mapping(one["mappings"].get("properties", {}))]

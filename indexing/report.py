@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.counted import counted
-from prefrag.pipelines.trace_text import one_line
+from prefrag.components.text.one_line import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,18 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from elastic_transport import ConnectionError as ServerUnreachable
-from elastic_transport import ConnectionTimeout
-from elasticsearch import ApiError, BadRequestError, Elasticsearch, helpers
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DocumentStore, DuplicatePolicy
 from haystack.utils import Secret
-from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.elasticsearch.connection import connection_settings
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -29,10 +24,14 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.file_lock import hold_lock
-from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
+
+# The client of Elasticsearch takes longer to import than most of the rest, so it is imported where it is used.
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 # The metadata that names the origin of a passage, and what it is called.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
@@ -216,6 +215,8 @@ class ElasticsearchPassageStore(PassageStore):
         self._client.close()
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
+        from elasticsearch import helpers
+
         refused = {}
         with explain_failures(self._url):
             replies = helpers.streaming_bulk(
@@ -241,6 +242,8 @@ class ElasticsearchPassageStore(PassageStore):
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
+        from elasticsearch import helpers
+
         with explain_failures(self._url):
             hits = helpers.scan(
                 self._client,
@@ -279,6 +282,8 @@ def open_passages(
 
 
 def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
+    from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
     if index != index.lower():
         raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
@@ -303,6 +308,8 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
     """Make an index with the shards and replicas of the settings, unless another process has just made it."""
+    from elasticsearch import BadRequestError
+
     try:
         client.indices.create(
             index=index,
@@ -332,6 +339,11 @@ def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
 
 def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
     """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+    from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+    from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
     share_secrets()
     given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
     return ElasticsearchDocumentStore(
@@ -359,6 +371,10 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
 
 def elasticsearch_client() -> Elasticsearch:
     """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`, which the caller closes."""
+    from elasticsearch import Elasticsearch
+
+    from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+
     key: Any = settings.elasticsearch_api_key or None
     if key and (key_id := settings.elasticsearch_api_key_id):
         key = (key_id, key)
@@ -403,6 +419,10 @@ def _source(passage: Document) -> dict[str, Any]:
 @contextmanager
 def explain_failures(url: str) -> Iterator[None]:
     """Turn the failures of a server into errors that state what to do."""
+    from elastic_transport import ConnectionError as ServerUnreachable
+    from elastic_transport import ConnectionTimeout
+    from elasticsearch import ApiError, helpers
+
     try:
         yield
     except ConnectionTimeout as error:

@@ -1,13 +1,13 @@
 """The version of the installed package."""
 
-from importlib.metadata import PackageNotFoundError, version
-
 
 def find_version() -> str:
     """Find the version.
 
     :returns: The version; ``checkout`` where the package is run without being installed.
     """
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("prefrag")
     except PackageNotFoundError:

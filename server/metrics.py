@@ -6,8 +6,9 @@ Several worker processes count in files of one folder, which ``prefrag serve`` m
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, make_asgi_app
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from prefrag.components.tracing import Measured, observers
@@ -70,11 +71,20 @@ observers.append(count)
 
 def write_metrics() -> bytes:
     """Write all numbers in the text format of Prometheus."""
-    registry = _registry
-    if FOLDER_VARIABLE in os.environ:
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)
-    return generate_latest(registry)
+    return generate_latest(_gather())
+
+
+def create_app() -> Any:
+    """Build what answers on the port of the metrics alone."""
+    return make_asgi_app(_gather())
+
+
+def _gather() -> CollectorRegistry:
+    if FOLDER_VARIABLE not in os.environ:
+        return _registry
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
 
 
 def forget_process(pid: int) -> None:

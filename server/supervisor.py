@@ -6,6 +6,7 @@ import gc
 import importlib
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -13,19 +14,24 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
-from prefrag.components.errors import PrefragError
+from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.file_lock import take_lock
 from prefrag.components.settings import settings
 from prefrag.server.readiness import leaving
 
 _MOST_DEATHS = 5
 _SECONDS = 60.0
+_FOLDER = "prefrag-metrics-"
 _STARTUP_FAILED = 3
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _CAUSES = {
@@ -47,10 +53,15 @@ def run(app: str, **options: Any) -> None:
         return
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
-    shared = tempfile.TemporaryDirectory(prefix="prefrag-metrics-")
-    if config.workers > 1:
-        # Where the processes count together; read when the application is imported.
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared.name
+    jobs = [(config, listening)] * config.workers
+    if address := settings.metrics_port:
+        metrics = uvicorn.Config(
+            "prefrag.server.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
+        )
+        jobs.append((metrics, _listen(address)))
+    opened = ExitStack()
+    if len(jobs) > 1:
+        opened.enter_context(_count_together())
     # Linux alone lets a process with libraries of the system be copied. All is imported once there: a new process is
     # ready at once, and shares its memory with the others.
     forks = sys.platform == "linux"
@@ -58,30 +69,30 @@ def run(app: str, **options: Any) -> None:
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
-    workers: dict[Any, BaseProcess] = {}
+    workers: dict[Any, tuple[BaseProcess, Any]] = {}
     stopped_by: list[int] = []
 
     def stop(number: int, _: Any) -> None:
         stopped_by.append(number)
-        for worker in workers.values():
+        for worker, _ in workers.values():
             worker.terminate()
 
-    def start() -> None:
+    def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
         # A signal waits until it reaches this worker as well, and the worker until it has handlers of its own.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-        worker = context.Process(target=_work, args=(config, listening))
+        worker = context.Process(target=_work, args=job)
         worker.start()
-        workers[worker.sentinel] = worker
+        workers[worker.sentinel] = worker, job
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
 
     handlers = {number: signal.signal(number, stop) for number in _STOPPING}
     deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
     try:
-        for _ in range(config.workers):
-            start()
+        for job in jobs:
+            start(job)
         while workers:
             for sentinel in wait(list(workers)):
-                dead = workers.pop(sentinel)
+                dead, job = workers.pop(sentinel)
                 dead.join()
                 if stopped_by:
                     continue
@@ -92,16 +103,53 @@ def run(app: str, **options: Any) -> None:
                         f"The serving process has died {_MOST_DEATHS} times within {_SECONDS:g} seconds. The log names "
                         "the signals: put right what they say, then start the server again."
                     )
-                start()
+                start(job)
     finally:
         stop(0, None)
-        for worker in workers.values():
+        for worker, _ in workers.values():
             worker.join()
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        listening.close()
-        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
-        shared.cleanup()
+        for _, bound in jobs:
+            bound.close()
+        opened.close()
+
+
+def _listen(address: tuple[str, int]) -> socket.socket:
+    host, port = address
+    try:
+        return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise BadInput(
+            f"PREFRAG_METRICS_PORT: nothing can listen on port {port} of {host} ({error.strerror}). Choose another."
+        ) from error
+
+
+@contextmanager
+def _count_together() -> Iterator[None]:
+    """Make the folder in which the processes count, and remove those that killed servers have left."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        # A server locks its own as soon as it is made.
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _SECONDS:
+                with _open_folder(folder) as is_left:
+                    if is_left:
+                        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _open_folder(made):
+        # Read when the application is imported.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
+        yield
+        del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+
+
+@contextmanager
+def _open_folder(path: str | Path) -> Iterator[bool]:
+    """Lock a folder as long as this process and those it starts live; false where it is another's."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        yield take_lock(file)
+    finally:
+        os.close(file)
 
 
 def _report(dead: BaseProcess) -> None:

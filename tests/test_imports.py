@@ -18,12 +18,21 @@ import json, sys
 stages = {}
 from typer.testing import CliRunner
 from prefrag.cli.main import app
+assert CliRunner().invoke(app, ["--help"]).exit_code == 0
+stages["first"] = list(sys.modules)
 for command in [(), ("documents",), ("train",), ("ask",), ("index",), ("documents", "list"), ("pipelines",),
                 ("serve",), ("evaluate",), ("report",), ("train", "pairs"), ("train", "judge")]:
     assert CliRunner().invoke(app, [*command, "--help"]).exit_code == 0, command
 stages["help"] = list(sys.modules)
+assert CliRunner().invoke(app, ["documents", "list"]).exit_code == 3
+stages["list"] = list(sys.modules)
 import prefrag.components.generators.chat_model
 stages["model"] = list(sys.modules)
+assert CliRunner().invoke(app, ["ask", "--quiet"]).exit_code == 0
+stages["ask"] = list(sys.modules)
+from prefrag.server.app import create_app
+create_app()
+stages["serve"] = list(sys.modules)
 from prefrag import pipelines
 for name in pipelines.names():
     if "dense" in name or "hybrid" in name:
@@ -54,8 +63,12 @@ def stages(home: Path) -> dict[str, Any]:
 
 @for_each(
     "stage, heavy",
+    ("first", "pydantic"),
     ("help", "haystack numpy fastapi openai httpx tantivy yaml matplotlib scipy"),
+    ("list", "elasticsearch elastic_transport trafilatura openai onnxruntime fastapi jinja2"),
     ("model", "openai xllamacpp onnxruntime tokenizers xgboost"),
+    ("ask", "elasticsearch elastic_transport trafilatura openai fastapi hayhooks mcp xgboost sentence_transformers"),
+    ("serve", "elasticsearch elastic_transport trafilatura openai docutils xgboost sentence_transformers ray"),
     ("dense", "sentence_transformers lancedb torch"),
 )
 def test_what_is_heavy_is_imported_where_it_is_used(stages: dict[str, Any], stage: str, heavy: str):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
 
 from prefrag.components.errors import BadInput
+from prefrag.components.state.option_texts import OPTION_TEXTS
 
 AnswerType = Literal["short", "yes_no", "multiple_choice"]
 
@@ -37,12 +38,10 @@ class RunOptions(BaseModel):
     sources: list[str] | None = Field(
         None, description="The sources that may be searched; by default all of the pipeline."
     )
-    preferred: str | None = Field(None, description="The source that is searched first.")
-    top_k: StrictInt | None = Field(None, description="Documents a retrieval.")
-    max_steps: StrictInt | None = Field(None, description="Steps, at most those of the pipeline.")
-    filters: dict[str, Any] | None = Field(
-        None, description="Haystack metadata filter on the documents of the sources that can filter."
-    )
+    preferred: str | None = Field(None, description=OPTION_TEXTS["preferred"])
+    top_k: StrictInt | None = Field(None, description=OPTION_TEXTS["top_k"])
+    max_steps: StrictInt | None = Field(None, description=OPTION_TEXTS["max_steps"])
+    filters: dict[str, Any] | None = Field(None, description=OPTION_TEXTS["filters"])
     documents: list[AttachedDocument] | None = Field(
         None, description="Texts that belong to the question; the model is shown them, and no query is made of them."
     )

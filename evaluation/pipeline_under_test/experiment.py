@@ -121,6 +121,7 @@ class Evaluation(Experiment):
     limit: int | None = None
     concurrency: int = 4
     workers: int | None = None
+    ray: str | None = None
     retries: int = 1
     deadline: float = 600.0
     contents: bool = True

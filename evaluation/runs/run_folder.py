@@ -18,7 +18,7 @@ EXPERIMENT = "experiment.yaml"
 # Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
-FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "retries", "started", "workers")
+FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "ray", "retries", "started", "workers")
 
 
 class RunFolder:

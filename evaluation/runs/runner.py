@@ -75,6 +75,7 @@ def run(
     """
     given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
     plan = replace(given, **replaced)
+    runner = make_runner(plan.concurrency, plan.workers, plan.ray)
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
     chosen = _read_questions(questions if file is None else file, plan)
     prices = None if plan.prices is None else read_prices(plan.prices)
@@ -93,6 +94,7 @@ def run(
         "deadline": plan.deadline,
         "concurrency": plan.concurrency,
         "workers": plan.workers,
+        "ray": plan.ray,
         "retries": plan.retries,
         "haystack_version": version("haystack-ai"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -115,7 +117,7 @@ def run(
         with open_score_bar(len(chosen), done, progress) as bar:
             if pending:
                 build = partial(open_predictor, setup, plan.retries, plan.deadline, plan.contents, config["simulated"])
-                for prediction in _predict_all(make_runner(plan.concurrency, plan.workers), build, pending):
+                for prediction in _predict_all(runner, build, pending):
                     if folder is not None:
                         folder.add(prediction)
                     done.append(prediction)

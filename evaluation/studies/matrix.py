@@ -197,12 +197,12 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
 
 
 def evaluate_all(
-    wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4
+    wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4, ray: str | None = None
 ) -> dict[Cell, dict[str, Any]]:
     """Make evaluations in several processes."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    made = make_runner(1, processes).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
+    made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
     with closing(made):
         for cell, ended in track(made, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
             if isinstance(ended, str):
@@ -278,6 +278,9 @@ def main(
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The --processes run on the Ray cluster there (extra `ray`).")
+    ] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
@@ -291,7 +294,7 @@ def main(
     given["changes"] = [[*given.get("changes", ()), *of_pipeline]]
     settings = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
-    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
+    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray), table)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,10 +16,8 @@ from multiprocessing.connection import Connection
 from threading import Lock, Thread
 from typing import Any
 
-from prefrag.components.errors import PrefragError
-from prefrag.pipelines.runners.runner import Build, Item, Runner, WorkerLost, start
+from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
 
-TRIES = 3
 _SECONDS_TO_END = 2.0
 # Spawned, not forked, because the stores and the event loop have threads.
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -114,7 +111,7 @@ class _Worker:
             while True:
                 number, result, error = pipe.recv()
                 for one in list(self.running) if number is None else [number]:
-                    _settle(self.running.pop(one), result, error)
+                    settle(self.running.pop(one).ended, result, error)
         with self._one_at_a_time:
             if self._is_closed:
                 return
@@ -125,18 +122,9 @@ class _Worker:
                 if one.tries > TRIES:
                     reason = f"A worker process died {TRIES} times with the same item (exit code {process.exitcode})"
                     advice = "it may need more memory: take fewer workers, then run the same command again."
-                    _settle(self.running.pop(number), None, WorkerLost(f"{reason}; {advice}"))
+                    settle(self.running.pop(number).ended, None, WorkerLost(f"{reason}; {advice}"))
             if self.running:
                 self._start()
-
-
-def _settle(one: _Running, result: Any, error: Exception | None) -> None:
-    # It may have been cancelled.
-    with suppress(InvalidStateError):
-        if error is None:
-            one.ended.set_result(result)
-        else:
-            one.ended.set_exception(error)
 
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
@@ -149,7 +137,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
     def reply(number: int | None, ended: Future[Any]) -> None:
         error = ended.exception()
         with sending, suppress(OSError):
-            pipe.send((number, None if error else ended.result(), error and _as_sent(error)))
+            pipe.send((number, None if error else ended.result(), error and as_sent(error)))
 
     try:
         with build() as run:
@@ -171,11 +159,3 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
-
-
-def _as_sent(error: BaseException) -> BaseException:
-    """Return an error that the other process can read; some do not survive being pickled."""
-    try:
-        return pickle.loads(pickle.dumps(error))
-    except Exception:
-        return PrefragError(str(error) or type(error).__name__)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
-from prefrag.pipelines.asking import event_loop
+from prefrag.components.errors import PrefragError
 
 Item = TypeVar("Item")
 # Makes what runs one item, a function or a coroutine function; in another process it has to be pickled.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
+# An item whose worker dies is run this often.
+TRIES = 3
 # Now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
 # Results that are wanted in order wait for a slow one before them; this many times the room, nothing more begins.
@@ -84,6 +87,8 @@ class Runner(ABC):
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     """Run an item here: a coroutine function on the event loop of all calls, any other at once."""
     if inspect.iscoroutinefunction(run):
+        from prefrag.pipelines.asking import event_loop
+
         return asyncio.run_coroutine_threadsafe(run(item), event_loop())
     ended = Future[Any]()
     try:
@@ -93,14 +98,39 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     return ended
 
 
-def make_runner(concurrency: int = 1, workers: int | None = None) -> Runner:
+def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None:
+    """End an item, which may have been cancelled."""
+    with suppress(InvalidStateError):
+        if error is None:
+            ended.set_result(result)
+        else:
+            ended.set_exception(error)
+
+
+def as_sent(error: BaseException) -> BaseException:
+    """Return an error that another process can read; some do not survive being pickled."""
+    try:
+        return pickle.loads(pickle.dumps(error))
+    except Exception:
+        return PrefragError(str(error) or type(error).__name__)
+
+
+def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
     """Choose where items run.
 
     :param concurrency: The items at a time in each worker.
     :param workers: The number of processes; None is this one alone.
+    :param ray: The address of the Ray cluster that runs the workers; None is this machine.
     :returns: The runner.
+    :raises ValueError: When the workers on the cluster have no number.
     """
     from prefrag.pipelines.runners.in_process import InProcess
     from prefrag.pipelines.runners.processes import Processes
 
+    if ray is not None:
+        from prefrag.pipelines.runners.on_ray import OnRay
+
+        if workers is None:
+            raise ValueError("--ray needs --workers: the number of processes on the cluster.")
+        return OnRay(ray, workers, concurrency)
     return InProcess(concurrency) if workers is None else Processes(workers, concurrency)

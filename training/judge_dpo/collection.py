@@ -82,6 +82,7 @@ def collect(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None = None,
     concurrency: int = 4,
     workers: int | None = None,
+    ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Collect pairs; the same call goes on where an earlier one stopped.
@@ -93,6 +94,7 @@ def collect(
     :param gold: The stronger model, or what makes it in each worker.
     :param concurrency: The questions at a time in each worker.
     :param workers: The processes; None is this one alone.
+    :param ray: The address of the Ray cluster that runs them; None is this machine.
     :param on_progress: Called with a line after each question.
     :returns: The report.
     :raises ValueError: When a setting is invalid, or the folder holds another collection.
@@ -101,6 +103,7 @@ def collect(
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
     if not datasets:
         raise ValueError("There is nothing to run: give at least one dataset.")
+    runner = make_runner(concurrency, workers, ray)
     folder = RunFolder(output)
     with folder.lock():
         runs, failed, repeated, models = [], 0, 0, {}
@@ -120,7 +123,7 @@ def collect(
             done = _read_done(output / STEPS, dataset.name)
             pending = [one for one in questions if one.id not in done]
             if pending:
-                _run_all(make_runner(concurrency, workers), sampling, pending, output / STEPS, on_progress)
+                _run_all(runner, sampling, pending, output / STEPS, on_progress)
             done = _read_done(output / STEPS, dataset.name)
             wanted = {one.id for one in questions}
             failed += len(wanted - done.keys())

@@ -48,6 +48,9 @@ def data(
         int | None,
         typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
+    ] = None,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
@@ -70,6 +73,7 @@ def data(
         gold=partial(make_gold_model, gold_llm, gold_model) if plan.labels == "model" else None,
         concurrency=concurrency,
         workers=workers,
+        ray=ray,
         on_progress=say,
     )
     typer.echo(print_report(report))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.pipelines.runners.processes import TRIES, Processes
-from prefrag.pipelines.runners.runner import WorkerLost
+from prefrag.pipelines.runners.processes import Processes
+from prefrag.pipelines.runners.runner import TRIES, WorkerLost
 from tests.for_each import for_each
 from tests.pipelines.runners.work import open_nothing, open_work
 from tests.python_process import start_python

@@ -1,0 +1,180 @@
+"""Run items in actors on a Ray cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Lock, Thread
+from typing import Any
+
+from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
+
+_SECONDS_TO_CONNECT = 30.0
+# A cluster that grows starts a machine first.
+_SECONDS_TO_ANSWER = 120.0
+_SECONDS_TO_LOOK = 1.0
+# What the settings, and the parts that pipelines name, read on the machine of a worker.
+_VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
+
+
+class OnRay(Runner):
+    """Runs items in actors that each build once; one that dies, alone or with its machine, is started anew by Ray."""
+
+    def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
+        """Set the room.
+
+        :param address: The address of the cluster, or `auto` for that of this machine.
+        :param workers: The number of actors.
+        :param concurrency: The items at a time in each.
+        """
+        self.address = address
+        self.workers = workers
+        self.room = workers * concurrency
+
+    @contextmanager
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+        """Connect, and start the actors."""
+        ray = _connect(self.address)
+        actors = _Actors(ray, self.address, self.workers, self.room // self.workers, build)
+        watch = Thread(target=actors.watch, daemon=True)
+        try:
+            watch.start()
+            yield actors.submit
+        finally:
+            actors.closed.set()
+            watch.join()
+            ray.shutdown()
+
+
+@dataclass
+class _Running:
+    item: Any
+    ended: Future[Any]
+    number: int  # of its actor
+    tries: int = 0
+
+
+class _Actors:
+    """The actors, and what they run."""
+
+    def __init__(self, ray: Any, address: str, workers: int, concurrency: int, build: Build[Any]) -> None:
+        self.closed = Event()
+        self._ray = ray
+        self._address = address
+        self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
+        self._lost: list[_Running] = []
+        # Actors hold no processor of Ray's account once they run, so that those of a lost machine find room on the
+        # others. One item more than they have at a time leaves room for the question whether they are there.
+        options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
+        variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
+        given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
+        self._workers = [ray.remote(_Worker).options(**options).remote(*given) for _ in range(workers)]
+
+    def submit(self, item: Any) -> Future[Any]:
+        number = min(range(len(self._workers)), key=lambda one: len(self._running[one]))
+        one = _Running(item, Future(), number)
+        self._running[number].add(one.ended)
+        one.ended.add_done_callback(self._running[number].discard)
+        self._send(one)
+        return one.ended
+
+    def watch(self) -> None:
+        """Send what was lost again, and end all where no worker has answered for long."""
+        answers: list[Any] = []
+        answered = time.monotonic()
+        while not self.closed.wait(_SECONDS_TO_LOOK):
+            while self._lost:
+                self._send(self._lost.pop())
+            if not answers or self._ray.wait(answers, num_returns=1, timeout=0)[0]:
+                answers, answered = list(map(self._ask, range(len(self._workers)))), time.monotonic()
+            elif time.monotonic() - answered > _SECONDS_TO_ANSWER:
+                reason = f"No worker on the Ray cluster {self._address} has answered for {_SECONDS_TO_ANSWER:.0f} s"
+                error = WorkerLost(f"{reason}: look at `ray status`, then run the same command again.")
+                for ended in [ended for of_worker in self._running for ended in list(of_worker)]:
+                    settle(ended, None, error)
+
+    def _ask(self, number: int) -> Any:
+        """Ask a worker whether it is there; the answer comes when it has been started anew."""
+        return self._workers[number].is_there.options(max_task_retries=-1).remote()
+
+    def _send(self, one: _Running) -> None:
+        # Sent only when its worker is there: Ray would count what it sends to one that is being started as tries.
+        one.tries += 1
+        sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
+        sent.future().add_done_callback(partial(self._receive, one))
+
+    def _receive(self, one: _Running, given: Future[Any]) -> None:
+        error = given.exception()
+        if error is None:
+            settle(one.ended, *given.result())
+        elif one.tries < TRIES:
+            # Not sent from here, where Ray waits for this to return.
+            self._lost.append(one)
+        else:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
+            lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
+            advice = "every machine needs the same prefrag, and enough memory; then run the same command again."
+            settle(one.ended, None, WorkerLost(f"{lost}; {advice}"))
+
+
+class _Worker:
+    """What runs on a machine of the cluster; it builds with its first item, so that dying of that counts as a try."""
+
+    def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
+        os.environ.update(variables)
+        with suppress(OSError):
+            os.chdir(folder)
+        self._work = work
+        self._opened = ExitStack()
+        self._run: Callable[[Any], Any] | None = None
+        self._one_at_a_time = Lock()
+
+    def is_there(self) -> None:
+        """Answer."""
+
+    def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
+        """Run an item to its result or its error, which Ray itself would wrap in the text of a traceback."""
+        try:
+            with self._one_at_a_time:
+                if self._run is None:
+                    from ray import cloudpickle
+
+                    self._run = self._opened.enter_context(cloudpickle.loads(self._work)())
+            return start(self._run, item).result(), None
+        except Exception as error:
+            return None, as_sent(error)
+
+
+def _connect(address: str) -> Any:
+    """Connect in a thread, because Ray itself waits for minutes, and with most settings for ever."""
+    if "://" in address:
+        raise ValueError(f"--ray is '{address}': give HOST:PORT of the cluster's head, or `auto`.")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError("--ray needs the extra `ray`: make install EXTRAS=ray") from error
+    # Ray warns that it handles no signals in a thread.
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    failed: list[Exception] = []
+
+    def connect() -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, configure_logging=False)
+        except Exception as error:
+            failed.append(error)
+
+    connecting = Thread(target=connect, daemon=True)
+    connecting.start()
+    connecting.join(_SECONDS_TO_CONNECT)
+    if failed or connecting.is_alive():
+        reason = str(failed[0]) if failed else f"no answer in {_SECONDS_TO_CONNECT:.0f} s"
+        advice = "This machine has to be one of the cluster: ray start --address=HOST:PORT"
+        raise ConnectionError(f"No Ray cluster was reached at {address} ({reason}). {advice}")
+    return ray
