@@ -165,6 +165,5 @@ def test_each_part_has_one_body_for_both_forms_of_a_method():
     assert apart == {
         "EmbeddedChatGenerator._wait",
         "HybridRetriever._call_all",
-        "ModelServer.call",
         "RetryPolicy._attempt",
     }
