@@ -5,8 +5,8 @@
 Each loop runs with one to six steps. Its accuracy is set against retrievals made, model calls and searches of the
 source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
 equal accuracy. Whatever the reader decides is right but for a tenth (`ERRING`; `--set` changes that for all lines).
-Evaluations that are in the folder are not made again. Loops of which nothing is trained also run on the train
-questions.
+Evaluations that are in the folder are not made again. With `--questions dev --questions train` the loops of which
+nothing is trained run on both, for narrower intervals.
 """
 
 from __future__ import annotations
@@ -39,9 +39,6 @@ COSTS = {
     CALLS.key: "model calls",
     TOTAL_WEB.key: "searches of the source that is not preferred",
 }
-# Of 2WikiMultiHopQA and BioASQ there are more train questions than a comparison needs; those of BioASQ, of one hop,
-# tell the loops apart no better.
-_TRAINED_ON = {"hotpotqa": "train", "musique": "train", "2wikimultihopqa": "train"}
 _RESAMPLES = 2_000
 _BUDGETS = 41
 _DECIMALS = 9
@@ -56,11 +53,9 @@ class Line:
     changes: Mapping[str, Any] = field(default_factory=dict)  # of the policy, beside `ERRING`
     reference: str = "prefrag"  # the line that is compared with it
     steps: Sequence[int] = STEPS  # none where it does not loop
-    dev_only: bool = False  # a part of it has learnt from the train questions, or it is a control
+    is_trained: bool = False  # whether a part of it has learnt from the train questions
 
 
-_DRAWN = {"source_choice": "drawn"}
-_NEW_QUERY = {**_DRAWN, "second_try": "query"}
 LINES = (
     Line("prefrag", "prefrag"),
     Line("prefrag_without_preference", "prefrag_without_preference"),
@@ -68,15 +63,12 @@ LINES = (
     Line("react", "react"),
     Line("react_mix", "react_mix"),
     Line("mspr", "mspr"),
-    Line("crag", "crag", steps=(), dev_only=True),
-    Line("prefrag_classifier", "prefrag_classifier", dev_only=True),
-    Line("prefrag_linked", "prefrag_linked", dev_only=True),
-    Line("react_mix_linked", "react_mix_linked", reference="prefrag_linked", dev_only=True),
-    Line("prefrag, coin", "prefrag", {"judge_error": 0.5}, dev_only=True),
-    Line("prefrag_without_preference, coin", "prefrag_without_preference", _DRAWN, dev_only=True),
-    Line("mspr, coin", "mspr", _DRAWN, dev_only=True),
-    Line("prefrag_without_preference, coin, new query", "prefrag_without_preference", _NEW_QUERY, dev_only=True),
-    Line("mspr, coin, new query", "mspr", _NEW_QUERY, dev_only=True),
+    Line("crag", "crag", steps=()),
+    Line("prefrag_classifier", "prefrag_classifier", is_trained=True),
+    Line("prefrag_linked", "prefrag_linked", is_trained=True),
+    Line("react_mix_linked", "react_mix_linked", reference="prefrag_linked", is_trained=True),
+    Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
+    Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
 
 
@@ -113,14 +105,21 @@ class Difference:
     least: float  # at the budget where it is least
     most: float
     budgets: tuple[float, float]  # the first and the last
+    nothing: float = 0.0  # the value where neither has anything over the other: 1 of a share
 
-    def text(self, decimals: int, sign: bool = True) -> str:
-        """Write it in digits."""
-        form = f"{'+' if sign else ''}.{decimals}f"
-        mean, low, high, least, most = (
-            format(one, form) for one in (self.mean, self.low, self.high, self.least, self.most)
-        )
-        return f"{mean} ({low} to {high}); {least} to {most}"
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether one is ahead at every budget and the interval of the mean leaves no doubt."""
+        bounds = (self.low, self.high, self.least, self.most)
+        return all(one > self.nothing for one in bounds) or all(one < self.nothing for one in bounds)
+
+    @property
+    def text(self) -> str:
+        """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
+        form = ".2f" if self.nothing else "+.1f"
+        mean, low, high = (format(one, form) for one in (self.mean, self.low, self.high))
+        alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
+        return f"{mean} ({low} to {high}){'*' if self.is_everywhere else ''}{alone}"
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,23 +154,24 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     means = mine.mean(axis=1) / theirs.mean(axis=1) if at_equal_accuracy else (mine - theirs).mean(axis=1)
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    return Difference(
-        float(means[0]), float(low), float(high), float(at_each.min()), float(at_each.max()), (start, end)
-    )
+    spread = float(at_each.min()), float(at_each.max())
+    return Difference(float(means[0]), float(low), float(high), *spread, (start, end), float(at_equal_accuracy))
 
 
-def list_cells(line: Line, dataset: Path, policy: Mapping[str, Any]) -> list[list[Cell]]:
-    """List the evaluations of a line, for each number of steps one a file of questions."""
-    further = None if line.dev_only else _TRAINED_ON.get(dataset.name)
+def list_cells(
+    line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
+) -> list[list[Cell]]:
+    """List the evaluations of a line, for each number of steps one a file of questions that nothing was trained on."""
+    files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     return [
         [
             cell
-            for questions in filter(None, ("dev", further))
-            for cell in combine_cells([dataset], [line.pipeline], questions, {**settings, "changes": [changes]})
+            for name in files
+            for cell in combine_cells([dataset], [line.pipeline], name, {**settings, "changes": [changes]})
         ]
-        for changes in ([f"start.max_steps={number}"] for number in line.steps)
-    ] or [list(combine_cells([dataset], [line.pipeline], "dev", settings))]
+        for changes in ([f"start.max_steps={number}"] if number else [] for number in line.steps or (0,))
+    ]
 
 
 def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
@@ -213,10 +213,10 @@ def list_rows(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) ->
             for line in lines:
                 pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
                 found = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
-                decimals, unit = (2, "share of {}") if at_equal_accuracy else (1, "accuracy at equal {}")
-                cells = [one.text(decimals, sign=not at_equal_accuracy) if one else DASH for one in found]
+                measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"accuracy at equal {title}"
                 if line.name != line.reference:
-                    yield [unit.format(title), f"{line.reference} against {line.name}", *cells]
+                    cells = (one.text if one else DASH for one in found)
+                    yield [measure, f"{line.reference} against {line.name}", *cells]
 
 
 def main(
@@ -225,6 +225,7 @@ def main(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Of the policy, for all lines.")
     ] = None,
+    questions: Annotated[list[str] | None, typer.Option(help="dev, or dev and train for what is not trained.")] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture a dataset there.")] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
@@ -232,7 +233,11 @@ def main(
     """Draw the curves and print the tables."""
     policy = read_fields(Experiment, None, changes or ())
     folders = find_dataset_folders(datasets, "dev")
-    cells = {(folder.name, line.name): list_cells(line, folder, policy) for folder in folders for line in LINES}
+    cells = {
+        (folder.name, line.name): list_cells(line, folder, policy, questions or ["dev"])
+        for folder in folders
+        for line in LINES
+    }
     wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
     done = evaluate_all(wanted, output, processes=processes)
     if table is not None:
@@ -240,9 +245,9 @@ def main(
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}
     if pictures is not None:
         for folder in folders:
-            shown = {line.name: curves[folder.name, line.name] for line in LINES if "new query" not in line.name}
+            shown = {line.name: curves[folder.name, line.name] for line in LINES}
             draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
-    print("SIMULATED: mean difference over all budgets (its interval); the least and the most at one of them.\n")
+    print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")
     head = ["measure", "compared", *(folder.name for folder in folders)]
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in list_rows(LINES, curves):

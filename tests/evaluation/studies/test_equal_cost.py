@@ -1,5 +1,6 @@
 """What a loop has over another at the same cost."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,19 @@ def test_at_equal_accuracy_costs_are_compared():
     assert compare(cheap, worse, TOTAL.key, at_equal_accuracy=True) is None
 
 
+@for_each(
+    "one, other, text",
+    ([(1, 60), (3, 100)], [(1, 10), (3, 50)], r"\+50.0 \(\+3\d.\d to \+6\d.\d\)\*"),
+    ([(1, 20), (3, 80)], [(1, 40), (3, 60)], r"\+0.0 \(-\d.* to \+\d.*\)"),
+    ([(1, 100)], [(2, 0)], r"\+100.0 \(\+100.0 to \+100.0\)\* at 2.00"),
+)
+def test_one_is_ahead_that_is_so_at_every_budget(one, other, text: str):
+    found = compare(curve(*one), curve(*other), TOTAL.key)
+
+    assert found is not None
+    assert re.fullmatch(text, found.text)
+
+
 def test_a_question_is_compared_with_itself():
     one = curve((1, 50), (3, 90))
     found = compare(one, Curve(one.ids[::-1], {key: value[:, ::-1] for key, value in one.values.items()}), TOTAL.key)
@@ -64,17 +78,17 @@ def test_a_question_is_compared_with_itself():
     assert (found.mean, found.low, found.high) == (0, 0, 0)
 
 
-def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_where_nothing_is_trained():
-    names = ("prefrag", "react_mix", "crag", "prefrag, coin")
+def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothing_is_trained():
+    names = ("prefrag", "react_mix", "crag", "prefrag, coin", "prefrag_linked")
     lines = [replace(line, steps=line.steps[4:]) for line in LINES if line.name in names]
-    by_name = {line.name: list_cells(line, Path("musique"), {"judge_error": 0.2}) for line in lines}
+    by_name = {line.name: list_cells(line, Path("musique"), {"judge_error": 0.2}, ["dev", "train"]) for line in lines}
 
     assert [[cell.name[-1] + cell.questions for cell in row] for row in by_name["react_mix"]] == [
         ["5dev", "5train"],
         ["6dev", "6train"],
     ]
-    assert {cell.questions for row in by_name["prefrag, coin"] for cell in row} == {"dev"}
-    assert [[cell.name for cell in row] for row in by_name["crag"]] == [["crag"]]
+    assert {cell.questions for row in by_name["prefrag_linked"] for cell in row} == {"dev"}
+    assert [[cell.name for cell in row] for row in by_name["crag"]] == [["crag", "crag"]]
     assert {cell.experiment.judge_error for row in by_name["prefrag"] for cell in row} == {0.2}
     assert {cell.experiment.judge_error for row in by_name["prefrag, coin"] for cell in row} == {0.5}
 
@@ -100,7 +114,8 @@ def test_the_command_draws_the_curves_and_prints_what_differs(
     main([data], tmp_path / "runs", pictures=tmp_path, table=tmp_path / "points.csv")
 
     printed = capsys.readouterr().out
-    assert f"| share of {equal_cost.COSTS[TOTAL_WEB.key]} | prefrag against react_mix | 0.50 (0.50 to 0.50);" in printed
+    shares = f"| {equal_cost.COSTS[TOTAL_WEB.key]}, share at equal accuracy | prefrag against react_mix |"
+    assert f"{shares} 0.50 (0.50 to 0.50)* |" in printed
     assert f"| accuracy at equal {equal_cost.COSTS[CALLS.key]} |" in printed
     picture = (tmp_path / "equal_cost_data.svg").read_text(encoding="utf-8")
     assert all(name in picture for name in ("react_mix", *equal_cost.COSTS.values()))
