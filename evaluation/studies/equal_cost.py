@@ -116,7 +116,7 @@ class Difference:
     @property
     def text(self) -> str:
         """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
-        form = ".2f" if self.nothing else "+.1f"
+        form = ".2f" if self.nothing else "+z.1f"
         mean, low, high = (format(one, form) for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         return f"{mean} ({low} to {high}){'*' if self.is_everywhere else ''}{alone}"
