@@ -102,22 +102,14 @@ class Difference:
     mean: float  # over all budgets that both can keep to
     low: float
     high: float
-    least: float  # at the budget where it is least
-    most: float
+    is_everywhere: bool  # whether one is ahead at every budget and the interval leaves no doubt
     budgets: tuple[float, float]  # the first and the last
-    nothing: float = 0.0  # the value where neither has anything over the other: 1 of a share
-
-    @property
-    def is_everywhere(self) -> bool:
-        """Whether one is ahead at every budget and the interval of the mean leaves no doubt."""
-        bounds = (self.low, self.high, self.least, self.most)
-        return all(one > self.nothing for one in bounds) or all(one < self.nothing for one in bounds)
+    is_share: bool  # of the other's cost
 
     @property
     def text(self) -> str:
         """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
-        form = ".2f" if self.nothing else "+z.1f"
-        mean, low, high = (format(one, form) for one in (self.mean, self.low, self.high))
+        mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         return f"{mean} ({low} to {high}){'*' if self.is_everywhere else ''}{alone}"
 
@@ -154,8 +146,9 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     means = mine.mean(axis=1) / theirs.mean(axis=1) if at_equal_accuracy else (mine - theirs).mean(axis=1)
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    spread = float(at_each.min()), float(at_each.max())
-    return Difference(float(means[0]), float(low), float(high), *spread, (start, end), float(at_equal_accuracy))
+    signs = {float(np.sign(one - at_equal_accuracy)) for one in (low, high, *at_each)}
+    is_everywhere = len(signs) == 1 and 0 not in signs
+    return Difference(float(means[0]), float(low), float(high), is_everywhere, (start, end), at_equal_accuracy)
 
 
 def list_cells(
