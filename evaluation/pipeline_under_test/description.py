@@ -33,6 +33,10 @@ _JUDGING = (
 )
 _CRITIC = "prefrag.components.self_rag.passage_critic.PassageCritic"
 _REASONER = "prefrag.components.reasoner.reasoner.Reasoner"
+_REVIEWING = (
+    "prefrag.components.loop.self_reflector.SelfReflector",
+    "prefrag.components.mspr.answer_reviewer.AnswerReviewer",
+)
 _REWRITER = "prefrag.components.loop.follow_up_rewriter.FollowUpRewriter"
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
@@ -107,11 +111,16 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
         for block in called
         if block["type"] != _REWRITER and not (block["type"] == _REASONER and parameters_of(block).get("must_answer"))
     ]
+    loops = any(not step.get("must_answer") for step in steps)
+    reviewed = [parameters_of(block) for block in found if block["type"] in _REVIEWING]
+    names_source = any(len(step.get("tools") or ()) > 1 for step in steps)
     outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in found)
     uses = {
         "judge_error": has_model_judge(pipeline, llm),
         "queries": bool(writing),
-        "source_choice": any(len(step.get("tools") or ()) > 1 for step in steps),
+        "reflection_error": any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewed),
+        **dict.fromkeys(("second_try", "source_choice", "source_error"), names_source),
+        "stopping_error": loops,
         "web_junk": outside,
         "web_sentences": outside,
     }

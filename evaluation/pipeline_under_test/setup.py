@@ -88,7 +88,8 @@ class Setup:
             "retriever": describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
             # A recording may serve several pipelines, so that it keeps the whole policy.
-            "llm": self.llm | dict.fromkeys({"source_choice", "queries"} & self.llm.keys() - set(used)),
+            "llm": self.llm
+            | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
             "judged": has_model_judge(self.block, self.llm),
             "environment": describe_environment(experiment, self.llm),

@@ -20,6 +20,7 @@ from prefrag.evaluation.report.measures import (
     MEASURES,
     RECALL,
     TOTAL,
+    TOTAL_WEB,
     Measure,
 )
 from prefrag.evaluation.report.runs import Run
@@ -28,7 +29,7 @@ from prefrag.evaluation.report.significance import compute_p, correct
 
 # With fewer pairs a difference says little about other questions, whatever the test says.
 FEWEST = 30
-COMPARED = (ACC, F1, EM, RECALL, TOTAL, LOOKUPS, CALLS, DOCUMENTS)
+COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
 # By the name of a run and the key of a measure.

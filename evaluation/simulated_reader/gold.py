@@ -15,6 +15,7 @@ from prefrag.components.prompts.quotation import quote_text, quote_title
 from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ class Passage:
     id: str
     title: str
     text: str
+    source: str = ""  # the source that holds it in a split corpus, or `both`
 
     @cached_property
     def quoted(self) -> tuple[str, str]:
@@ -239,7 +241,7 @@ def _load(
         if document.id in wanted:
             # Keep the first of two passages with one id, as the index does.
             title, text = (one_form(each or "") for each in (document.meta.get("title"), document.content))
-            passages.setdefault(document.id, Passage(document.id, title, text))
+            passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
                 # Stop early, because a corpus may hold millions of others.
                 break

@@ -13,18 +13,24 @@ from typing import Any, Literal, get_args
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import YesNo, fold_words
 
-SourceChoice = Literal["drawn", "first", "last"]
+SourceChoice = Literal["drawn", "first", "last", "oracle"]
+SecondTry = Literal["source", "query"]
 Queries = Literal["dataset", "alike"]
 
-_RATES = ("judge_error", "reflection_error", "distraction", "answer_error", "memory")
-_CHOICES = {"source_choice": SourceChoice, "yes_no": YesNo, "queries": Queries}
+_RATES = (
+    *("judge_error", "reflection_error", "stopping_error", "source_error"),
+    *("distraction", "answer_error", "memory"),
+)
+_CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": YesNo, "queries": Queries}
 # What each choice means, for those who read the figures.
 _WORDS = {
     "source_choice": {
         "drawn": "where the model names the source it draws one",
         "first": "where the model names the source it names the first one first",
         "last": "where the model names the source it names the last one first",
+        "oracle": "where the model names the source it names the one that holds what it searches for",
     },
+    "second_try": {"query": "after a search that brought nothing it searches with a new query"},
     "yes_no": {
         "one": "one gold passage is enough for yes or no",
         "half": "half of the gold passages, at most five, are enough for yes or no",
@@ -48,10 +54,13 @@ class PolicySettings:
 
     judge_error: float = 0.0
     reflection_error: float = 0.0
+    stopping_error: float = 0.0
+    source_error: float = 0.0
     distraction: float = 0.0
     answer_error: float = 0.0
     memory: float = 0.0
     source_choice: SourceChoice = "drawn"
+    second_try: SecondTry = "source"
     yes_no: YesNo = "one"
     queries: Queries = "dataset"
 

@@ -8,7 +8,7 @@ from itertools import dropwhile, groupby
 
 from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, find_about, fold_words
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, find_about, fold_words
 from prefrag.evaluation.simulated_reader.policy import Queries
 
 _REFERENCE = re.compile(r"#(\d+)")
@@ -49,6 +49,14 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
         yield query
 
 
+def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
+    """Find the missing gold passages that the best next query is after: all of them where it names none."""
+    known = fold_words(f"{gold.question.question} {seen}")
+    first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
+    missing = [passage for passage in gold.passages if passage.id not in shown]
+    return [passage for passage in missing if passage.id == first] or missing
+
+
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
     """Return the words of each gold title and answer, and of what the queries are made of, that was not read."""
     question = gold.question
@@ -64,7 +72,7 @@ def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
 
 def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
     question = gold.question.question
-    aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
+    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, known))]
     yield from aims
     for aim in aims:
         yield keywords(aim)
@@ -107,8 +115,8 @@ def _names(text: str) -> Iterator[str]:
             yield name
 
 
-def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
-    """Yield the open sub-questions, earliest first, without those that need an unknown answer."""
+def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the open sub-questions with their passages, earliest first, without those that need an unknown answer."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -116,16 +124,16 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
     }
     for hop in question.decomposition:
         if hop.supporting_id not in shown and set(_REFERENCE.findall(hop.question)) <= set(answers):
-            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " ")
+            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " "), hop.supporting_id
 
 
-def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
-    """Yield the open facts whose subject is known, as "subject relation"."""
+def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the open facts whose subject is known, as "subject relation", with their passages."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
         is_open = passage.id not in shown if passage else fold_words(value) not in known
         if is_open and fold_words(subject) in known:
-            yield f"{subject} {relation}"
+            yield f"{subject} {relation}", passage.id if passage else None
 
 
 def keywords(text: str) -> str:

@@ -20,6 +20,7 @@ from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
 from prefrag.evaluation.simulated_reader.gold import (
     GoldQuestion,
+    Passage,
     Shown,
     fold_words,
     load_gold,
@@ -28,7 +29,7 @@ from prefrag.evaluation.simulated_reader.gold import (
 )
 from prefrag.evaluation.simulated_reader.policy import Policy, draw, is_right, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
-from prefrag.evaluation.simulated_reader.queries import keywords, queries
+from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, queries
 
 CONTEXT_WINDOW = 131_072
 
@@ -55,9 +56,9 @@ class SimulatedReader:
     passage is relevant and supports the answer fully where it is enough, else partially; another does not. A wrong one,
     which ``judge_error`` draws for each passage, takes gold for another, and another for one that is enough.
 
-    It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
-    papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. It gives no
-    citations and never answers PARTIALLY CORRECT.
+    It searches until nothing is missing (``stopping_error`` has it stop too early, or go on) or the prompt's limit ("at
+    most N times") is reached, and answers then, as the papers' agents do; a prompt without a limit is searched for
+    until there is nothing left to ask. It gives no citations and never answers PARTIALLY CORRECT.
 
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
     runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
@@ -182,12 +183,18 @@ class SimulatedReader:
 
     def _step(self, call: Call, gold: GoldQuestion, shown: Shown) -> ChatMessage:
         used_up = call.most is not None and len(call.searches) >= call.most
-        done = call.may_answer and (used_up or gold.is_enough(shown) or self._remembers(gold))
+        done = call.may_answer and (used_up or self._stops(call, gold, shown) or self._remembers(gold))
         chosen = None if done or not call.may_search else self._choose_search(call, gold, shown)
         if chosen is not None:
             return replies.search(call, *chosen)
         text = self._answer(gold, shown)
         return replies.answer(call, text, self._label(gold, shown, text))
+
+    def _stops(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
+        situation = ("stop", len(call.searches), sorted(shown.gold), shown.irrelevant)
+        # Before the first search there is nothing to take for enough.
+        wrong = bool(call.searches) and self._draw(gold, *situation) < self.policy.stopping_error
+        return gold.is_enough(shown) != wrong
 
     def _choose_search(self, call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
         """Return the first action and query that were not tried yet; None when there is no new query."""
@@ -196,19 +203,26 @@ class SimulatedReader:
         if call.choices:
             wanted = {fold_words(query) for query in possible}
             possible = sorted(call.choices, key=lambda choice: fold_words(choice) not in wanted)
-        tools = self._order_tools(call, gold)
+        if self.policy.second_try == "query":
+            asked = {query for _, query in tried}
+            possible.sort(key=lambda query: fold_words(query) in asked)
+        tools = self._order_tools(call, gold, shown)
         return next(
             ((tool, query) for query in possible for tool in tools if (tool, fold_words(query)) not in tried), None
         )
 
-    def _order_tools(self, call: Call, gold: GoldQuestion) -> Sequence[str]:
+    def _order_tools(self, call: Call, gold: GoldQuestion, shown: Shown) -> Sequence[str]:
+        step, tools = len(call.searches), list(call.tools)
         match self.policy.source_choice:
-            case "first":
-                return call.tools
             case "last":
-                return call.tools[::-1]
-        step = len(call.searches)
-        return sorted(call.tools, key=lambda tool: self._draw(gold, "source", step, tool))
+                tools.reverse()
+            case "drawn":
+                tools.sort(key=lambda tool: self._draw(gold, "source", step, tool))
+            case "oracle":
+                wanted = find_wanted(gold, shown.gold, call.transcript)
+                tools.sort(key=lambda tool: -sum(_searches(tool, passage) for passage in wanted))
+        wrong = self._draw(gold, "wrong source", step) < self.policy.source_error
+        return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
         # A question of a dataset without answers has none to give.
@@ -256,6 +270,11 @@ def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
     kept = [passage for passage in gold.passages if passage.id in marks]
     return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in kept)
+
+
+def _searches(tool: str, passage: Passage) -> bool:
+    """Check whether a tool, which ends with the name of its source, finds a passage."""
+    return passage.source in ("", "both") or tool.casefold().endswith(passage.source.casefold())
 
 
 def _list_paths(files: str | Sequence[str]) -> list[str]:

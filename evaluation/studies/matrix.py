@@ -56,7 +56,11 @@ _VARIED = {
     "judge_error": "judge error",
     "distraction": "distraction",
     "seed": "seed",
+    "reflection_error": "reflection error",
+    "stopping_error": "stopping error",
     "source_choice": "source choice",
+    "source_error": "source error",
+    "second_try": "second try",
     "yes_no": "yes/no",
     "answer_error": "answer error",
     "memory": "memory",
@@ -64,9 +68,17 @@ _VARIED = {
     "web_sentences": "web sentences",
     "web_junk": "web junk",
 }
-_RATES = ("judge_error", "reflection_error", "distraction", "answer_error", "memory", "web_junk")
+_RATES = (
+    *("judge_error", "reflection_error", "stopping_error", "source_error"),
+    *("distraction", "answer_error", "memory", "web_junk"),
+)
 # The settings that make no difference where a pipeline does not list them, see `varies_with`.
-_NOT_EVERYWHERE = frozenset({"judge_error", "source_choice", "queries", "web_sentences", "web_junk"})
+_NOT_EVERYWHERE = frozenset(
+    (
+        *("judge_error", "reflection_error", "stopping_error", "source_choice", "source_error", "second_try"),
+        *("queries", "web_sentences", "web_junk"),
+    )
+)
 _DEFAULTS = {one.name: one.default for one in fields(Experiment)}
 # What is tried where nothing else is given.
 _TRIED: dict[str, list[Any]] = {
@@ -214,11 +226,9 @@ def evaluate_all(
     return {cell: done[cell] for cell in wanted}
 
 
-def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
-    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions."""
-    print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
-    head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
-    rows = []
+def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
+    """List the names of the columns, and one row per evaluation."""
+    rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
         # A judge error that makes no difference is shown as the others are.
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
@@ -226,6 +236,7 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
         settings = (
             "simulated",
             cell.dataset.name,
+            cell.questions,
             cell.name,
             cell.experiment.top_k,
             *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
@@ -234,6 +245,19 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
         )
         values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
         rows.append([*map(str, settings), *values])
+    return rows
+
+
+def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
+    """Write one line per evaluation."""
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        csv.writer(lines).writerows(list_rows(done))
+
+
+def print_table(done: dict[Cell, dict[str, Any]]) -> None:
+    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions."""
+    print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
+    head, *rows = list_rows(done)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(row) + " |")
@@ -241,9 +265,6 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
         if metrics["errors"]:
             counted = f"{metrics['errors']} of {metrics['n']} questions failed and score 0"
             print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
-    if file is not None:
-        with file.open("w", newline="", encoding="utf-8") as lines:
-            csv.writer(lines).writerows([head, *rows])
 
 
 def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
@@ -294,7 +315,10 @@ def main(
     given["changes"] = [[*given.get("changes", ()), *of_pipeline]]
     settings = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
-    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray), table)
+    done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray)
+    print_table(done)
+    if table is not None:
+        write_table(done, table)
 
 
 if __name__ == "__main__":

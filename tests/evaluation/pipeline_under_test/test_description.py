@@ -34,7 +34,7 @@ def test_a_simulated_reader_that_the_pipeline_names_itself_is_described_as_one(c
     assert config["llm"] == {
         "kind": "simulated",
         **asdict(Policy(judge_error=0.2, seed=3)),
-        **dict.fromkeys(["source_choice", "queries"]),
+        **dict.fromkeys(["source_choice", "source_error", "second_try", "queries"]),
     }
 
 
@@ -153,10 +153,12 @@ def test_name_their_retriever(corpus: Path):
 
 def test_only_the_settings_that_a_pipeline_has_a_use_for_are_recorded(corpus: Path, dev: Path):
     web = ["web_junk", "web_sentences"]
+    named = ["second_try", "source_choice", "source_error"]
     expected = {
-        "prefrag": ["judge_error", "queries", *web],
-        "mspr": ["judge_error", "queries", "source_choice", *web],
-        "react": ["queries", "source_choice", *web],
+        "prefrag": ["judge_error", "queries", "reflection_error", "stopping_error", *web],
+        "prefrag_without_reflection": ["judge_error", "queries", "stopping_error", *web],
+        "mspr": ["judge_error", "queries", "reflection_error", *named, "stopping_error", *web],
+        "react": ["queries", *named, "stopping_error", *web],
         "vanilla_mix": web,
         "vanilla_local": [],
         "dr_rag_qdc": [],
@@ -165,9 +167,8 @@ def test_only_the_settings_that_a_pipeline_has_a_use_for_are_recorded(corpus: Pa
         config = setup(name, dev, corpus=corpus, llm="simulated", web_junk=0.2).config
         recorded = {**config, **config["llm"]}
         assert varies_with(read_block(find(name)), config["llm"]) == settings
-        assert {key for key in ("queries", "source_choice", *web) if recorded[key] is None} == {
-            *("queries", "source_choice", *web)
-        } - set(settings)
+        unused = {"queries", *named, *web} - set(settings)
+        assert {key for key in ("queries", *named, *web) if recorded[key] is None} == unused
 
 
 def test_the_noise_of_the_web_is_described(corpus: Path):

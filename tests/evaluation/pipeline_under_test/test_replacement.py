@@ -117,18 +117,23 @@ class TestModel:
             rates = {
                 "judge_error": 0.1,
                 "reflection_error": 0.2,
+                "stopping_error": 0.2,
+                "source_error": 0.2,
                 "distraction": 0.3,
                 "answer_error": 0.4,
                 "memory": 0.5,
             }
-            rates |= {"source_choice": "last", "yes_no": "half", "queries": "alike", "seed": 4}
+            rates |= {"source_choice": "last", "second_try": "query", "yes_no": "half", "queries": "alike"} | {
+                "seed": 4
+            }
             ready = setup(name, dev, corpus=corpus, llm="simulated", **rates)
 
             assert not blocks(ready.block, "ChatModel")
             readers = blocks(ready.block, "SimulatedReader")
             assert readers
             assert all(reader.items() >= rates.items() for reader in readers)
-            without = {"prefrag": ["source_choice"], "dr_rag_qdc": ["source_choice", "queries"]}.get(name, [])
+            named = ["source_choice", "source_error", "second_try"]
+            without = {"prefrag": named, "dr_rag_qdc": [*named, "queries"]}.get(name, [])
             assert ready.config["llm"] == {"kind": "simulated", **rates, **dict.fromkeys(without)}
             assert ready.config["simulated"]
             with ready.environment():

@@ -13,6 +13,7 @@ from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, load
 from prefrag.evaluation.simulated_reader.queries import queries
 from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
+    AT_A_RATE,
     BARE,
     FACTS,
     HOPS,
@@ -65,6 +66,19 @@ class TestWhatItAsks:
     def test_it_answers_when_the_searches_that_the_prompt_allows_are_used_up(self, reader):
         assert read_step(reader(), state(HOPS, [], [])).action is Action.SEARCH
         assert read_step(reader(), state(HOPS, [], [], [])).action is Action.ANSWER
+
+    @AT_A_RATE
+    def test_it_errs_about_having_enough_at_the_rate_that_is_set_once_it_has_searched(
+        self, reader, seeds: int, off: float
+    ):
+        erring = [reader(stopping_error=0.3, seed=seed) for seed in range(seeds)]
+        begun, lacking, enough = (
+            [read_step(one, state(FACTS, *shown)).action for one in erring] for shown in ([], [["p1"]], [["p1", "p2"]])
+        )
+
+        assert set(begun) == {Action.SEARCH}
+        assert lacking.count(Action.ANSWER) / seeds == pytest.approx(0.3, abs=off)
+        assert enough.count(Action.SEARCH) / seeds == pytest.approx(0.3, abs=off)
 
     @for_each("form", "text", "json", "tools", "tags")
     def test_each_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
@@ -132,6 +146,33 @@ class TestWhichSource:
             )
             assert {one, other} == {"Search_Local", "Search_Web"}
             assert query == again == "Aurora built by"
+
+    @for_each(
+        "question, shown, named",
+        (HOPS, [], "Search_Local"),
+        (HOPS, ["p1"], "Search_Web"),
+        (HOPS, ["p1", "p2"], "Search_Local"),
+        (FACTS, ["p1"], "Search_Web"),
+        (BARE, [], "Search_Local"),
+        (BARE, ["p5"], "Search_Web"),
+    )
+    def test_an_oracle_names_the_source_of_what_its_query_is_after(self, reader, question, shown, named: str):
+        assert read_step(reader(source_choice="oracle"), state(question, shown), tools=TWO_TOOLS).tool == named
+
+    @AT_A_RATE
+    def test_the_choice_errs_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
+        erring = [reader(source_choice="oracle", source_error=0.3, seed=seed) for seed in range(seeds)]
+        named = [read_step(one, state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for one in erring]
+
+        assert named.count("Search_Local") / seeds == pytest.approx(0.3, abs=off)
+
+    def test_where_a_new_query_comes_first_the_same_one_goes_elsewhere_when_there_is_no_other(self, reader):
+        renewing = reader(source_choice="first", second_try="query")
+        asked = next_queries(renewing, state(HOPS, max_steps=50), 30, tools=TWO_TOOLS)
+        local, web = ([query for tool, query in asked if tool == name] for name in ("Search_Local", "Search_Web"))
+
+        assert [tool for tool, _ in asked[: len(local)]] == ["Search_Local"] * len(local)
+        assert web == local[: len(web)] != []
 
     def test_where_a_step_names_no_source_the_choice_changes_nothing(self, reader):
         at = state(HOPS, max_steps=9)

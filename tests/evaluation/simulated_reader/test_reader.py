@@ -18,7 +18,8 @@ from tests.for_each import for_each
 class TestAsComponent:
     def test_it_survives_yaml(self, reader):
         rates = {"judge_error": 0.1, "reflection_error": 0.2, "distraction": 0.3, "answer_error": 0.4, "memory": 0.5}
-        choices = {"source_choice": "last", "yes_no": "half", "queries": "alike"}
+        rates |= {"stopping_error": 0.6, "source_error": 0.7}
+        choices = {"source_choice": "last", "second_try": "query", "yes_no": "half", "queries": "alike"}
         original = reader(**rates, **choices, seed=4, latency=0.0, web_sentences=2)
         data = component_to_dict(original, "reader")
         again = component_from_dict(SimulatedReader, json.loads(json.dumps(data)), "reader")
@@ -36,6 +37,9 @@ class TestAsComponent:
         "settings",
         {"judge_error": 1.1},
         {"reflection_error": -0.1},
+        {"stopping_error": 2},
+        {"source_error": -1},
+        {"second_try": "none"},
         {"distraction": 2},
         {"answer_error": 1.5},
         {"memory": -1},

@@ -1,0 +1,251 @@
+"""Compare loops at equal cost with the simulated reader, for `evaluation/RESULTS.md`.
+
+    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --pictures docs/pictures
+
+Each loop runs with one to six steps. Its accuracy is set against retrievals made, model calls and searches of the
+source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
+equal accuracy. Whatever the reader decides is right but for a tenth (`ERRING`; `--set` changes that for all lines).
+Evaluations that are in the folder are not made again. With `--questions dev --questions train` the loops of which
+nothing is trained run on both, for narrower intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import matplotlib
+import numpy as np
+import typer
+from matplotlib.figure import Figure
+
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from prefrag.evaluation.report.intervals import CONFIDENCE, SEED
+from prefrag.evaluation.report.measures import ACC, CALLS, DASH, TOTAL, TOTAL_WEB
+from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.settings_file import read_fields
+from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders, write_table
+
+STEPS = tuple(range(1, 7))
+ERRING: dict[str, Any] = {
+    **{"top_k": 5, "seed": 0, "source_choice": "oracle"},
+    **dict.fromkeys(("judge_error", "reflection_error", "stopping_error", "source_error"), 0.1),
+}
+COSTS = {
+    TOTAL.key: "retrievals made",
+    CALLS.key: "model calls",
+    TOTAL_WEB.key: "searches of the source that is not preferred",
+}
+_RESAMPLES = 2_000
+_BUDGETS = 41
+_DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class Line:
+    """A loop under one policy of the reader."""
+
+    name: str
+    pipeline: str
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the policy, beside `ERRING`
+    reference: str = "prefrag"  # the line that is compared with it
+    steps: Sequence[int] = STEPS  # none where it does not loop
+    is_trained: bool = False  # whether a part of it has learnt from the train questions
+
+
+LINES = (
+    Line("prefrag", "prefrag"),
+    Line("prefrag_without_preference", "prefrag_without_preference"),
+    Line("prefrag_without_reflection", "prefrag_without_reflection"),
+    Line("react", "react"),
+    Line("react_mix", "react_mix"),
+    Line("mspr", "mspr"),
+    Line("crag", "crag", steps=()),
+    Line("prefrag_classifier", "prefrag_classifier", is_trained=True),
+    Line("prefrag_linked", "prefrag_linked", is_trained=True),
+    Line("react_mix_linked", "react_mix_linked", reference="prefrag_linked", is_trained=True),
+    Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
+    Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The accuracy of a loop and its costs, each by steps and question."""
+
+    ids: tuple[str, ...]
+    values: Mapping[str, np.ndarray]
+
+    def select(self, ids: Sequence[str]) -> Curve:
+        """Return the curve over some of its questions."""
+        place = {id: number for number, id in enumerate(self.ids)}
+        columns = [place[id] for id in ids]
+        return Curve(tuple(ids), {key: values[:, columns] for key, values in self.values.items()})
+
+    @cached_property
+    def means(self) -> dict[str, np.ndarray]:
+        """The mean of each value by steps, of all questions and then of each resample of them."""
+        n = len(self.ids)
+        drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+        weights = np.vstack([np.ones(n), drawn])
+        # Rounded, because a setting that equals a cheaper one must not seem to gain something.
+        return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one curve has over another."""
+
+    mean: float  # over all budgets that both can keep to
+    low: float
+    high: float
+    is_everywhere: bool  # whether one is ahead at every budget and the interval leaves no doubt
+    budgets: tuple[float, float]  # the first and the last
+    is_share: bool  # of the other's cost
+
+    @property
+    def text(self) -> str:
+        """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
+        mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
+        alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
+        return f"{mean} ({low} to {high}){'*' if self.is_everywhere else ''}{alone}"
+
+
+def list_best(costs: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs and gains of the settings that gain more than every cheaper one."""
+    order = np.lexsort((-gains, costs))
+    costs, gains = costs[order], gains[order]
+    kept = np.append(True, gains[1:] > np.maximum.accumulate(gains)[:-1])
+    return costs[kept], gains[kept]
+
+
+def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
+    """Compare two curves at equal mean cost, in accuracy; or at equal accuracy, in their costs, the first's a share.
+
+    A loop keeps to a budget with its best settings that cost no more, mixed question by question where the budget lies
+    between two. The interval is a paired bootstrap over the questions.
+    """
+    ids = sorted({*one.ids} & {*other.ids})
+    pair = [curve.select(ids).means for curve in (one, other)]
+    traced = [
+        [list_best(costs, gains) for costs, gains in zip(means[cost], means[ACC.key], strict=True)] for means in pair
+    ]
+    if at_equal_accuracy:
+        traced = [[(gains, costs) for costs, gains in curve] for curve in traced]
+    firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
+    # Where the dearest settings of one cost less than the cheapest of the other, there is one budget to compare at.
+    start, end = max(firsts), max(max(firsts), min(lasts))
+    if at_equal_accuracy and min(lasts) < max(firsts):
+        return None
+    budgets = np.linspace(start, end, _BUDGETS)
+    mine, theirs = (np.array([np.interp(budgets, *best) for best in curve]) for curve in traced)
+    at_each = mine[0] / theirs[0] if at_equal_accuracy else mine[0] - theirs[0]
+    means = mine.mean(axis=1) / theirs.mean(axis=1) if at_equal_accuracy else (mine - theirs).mean(axis=1)
+    tail = (100 - CONFIDENCE) / 2
+    low, high = np.percentile(means[1:], [tail, 100 - tail])
+    signs = {float(np.sign(one - at_equal_accuracy)) for one in (low, high, *at_each)}
+    is_everywhere = len(signs) == 1 and 0 not in signs
+    return Difference(float(means[0]), float(low), float(high), is_everywhere, (start, end), at_equal_accuracy)
+
+
+def list_cells(
+    line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
+) -> list[list[Cell]]:
+    """List the evaluations of a line, for each number of steps one a file of questions that nothing was trained on."""
+    files = [name for name in questions if name == "dev" or not line.is_trained]
+    settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
+    return [
+        [
+            cell
+            for name in files
+            for cell in combine_cells([dataset], [line.pipeline], name, {**settings, "changes": [changes]})
+        ]
+        for changes in ([f"start.max_steps={number}"] if number else [] for number in line.steps or (0,))
+    ]
+
+
+def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
+    """Read the curve of finished evaluations."""
+    rows: list[dict[str, Mapping[str, float]]] = [
+        {
+            f"{cell.questions} {id}": one.values
+            for cell in row
+            for id, one in read_runs([output / cell.folder])[0].predictions.items()
+        }
+        for row in cells
+    ]
+    ids = tuple(sorted(rows[0]))
+    return Curve(ids, {key: np.array([[row[id][key] for id in ids] for row in rows]) for key in (ACC.key, *COSTS)})
+
+
+def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
+    """Draw accuracy against each cost."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": dataset, "font.size": 9}):
+        figure = Figure(figsize=(11, 4.6), layout="constrained")
+        for axes, (cost, title) in zip(figure.subplots(1, len(COSTS), sharey=True), COSTS.items(), strict=True):
+            for number, (name, curve) in enumerate(curves.items()):
+                xs, ys = (curve.values[key].mean(axis=1) for key in (cost, ACC.key))
+                stroke = ("-", "--", ":")[number // 7 % 3]
+                axes.plot(xs, ys, f"{'os^Dv'[number % 5]}{stroke}", color=f"C{number % 7}", ms=4, lw=1.2, label=name)
+            axes.set_xlabel(f"{title}, a question")
+            axes.grid(alpha=0.3)
+        figure.axes[0].set_ylabel("accuracy (%)")
+        figure.suptitle(f"{dataset}, 1 to {STEPS[-1]} steps (simulated reader)")
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.savefig(file, metadata={"Date": None, "Creator": None})
+
+
+def list_rows(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> Iterator[list[str]]:
+    """Yield the rows of each table: its name, a line and its reference, and a cell for each dataset."""
+    datasets = list(dict.fromkeys(dataset for dataset, _ in curves))
+    for cost, title in COSTS.items():
+        for at_equal_accuracy in (False, True):
+            for line in lines:
+                pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
+                found = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
+                measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"accuracy at equal {title}"
+                if line.name != line.reference:
+                    cells = (one.text if one else DASH for one in found)
+                    yield [measure, f"{line.reference} against {line.name}", *cells]
+
+
+def main(
+    datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
+    output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Of the policy, for all lines.")
+    ] = None,
+    questions: Annotated[list[str] | None, typer.Option(help="dev, or dev and train for what is not trained.")] = None,
+    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture a dataset there.")] = None,
+    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
+    processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
+) -> None:
+    """Draw the curves and print the tables."""
+    policy = read_fields(Experiment, None, changes or ())
+    folders = find_dataset_folders(datasets, "dev")
+    cells = {
+        (folder.name, line.name): list_cells(line, folder, policy, questions or ["dev"])
+        for folder in folders
+        for line in LINES
+    }
+    wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
+    done = evaluate_all(wanted, output, processes=processes)
+    if table is not None:
+        write_table(done, table)
+    curves = {key: read_curve(rows, output) for key, rows in cells.items()}
+    if pictures is not None:
+        for folder in folders:
+            shown = {line.name: curves[folder.name, line.name] for line in LINES}
+            draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
+    print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")
+    head = ["measure", "compared", *(folder.name for folder in folders)]
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in list_rows(LINES, curves):
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,122 @@
+"""What a loop has over another at the same cost."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prefrag.evaluation.report.measures import ACC, CALLS, TOTAL, TOTAL_WEB
+from prefrag.evaluation.studies import equal_cost
+from prefrag.evaluation.studies.equal_cost import LINES, Curve, Line, compare, list_best, list_cells, main
+from prefrag.evaluation.studies.matrix import Cell
+from tests.evaluation.report.run_folders import predictions, write_run
+from tests.for_each import for_each
+
+
+def curve(*points: tuple[float, float], n: int = 40) -> Curve:
+    """A curve through points of cost and accuracy."""
+    right = [[100.0 * (number < share * n / 100) for number in range(n)] for _, share in points]
+    costs = [[cost] * n for cost, _ in points]
+    return Curve(tuple(f"{number:02}" for number in range(n)), {ACC.key: np.array(right), TOTAL.key: np.array(costs)})
+
+
+def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
+    costs, gains = list_best(np.array([2.0, 1.0, 3.0, 2.0, 2.5]), np.array([60.0, 50.0, 70.0, 40.0, 60.0]))
+
+    assert (costs.tolist(), gains.tolist()) == ([1.0, 2.0, 3.0], [50.0, 60.0, 70.0])
+
+
+@for_each(
+    "one, other, mean, budgets",
+    # Between two settings a budget is kept to by a mixture of both.
+    ([(1, 50), (3, 90)], [(2, 60)], 10.0, (2.0, 2.0)),
+    ([(1, 50), (3, 90)], [(1, 40), (3, 80)], 10.0, (1.0, 3.0)),
+    # More steps that only cost more take nothing away.
+    ([(1, 50), (3, 90), (4, 80)], [(1, 40), (4, 80)], 16.7, (1.0, 3.0)),
+    # The dearest of one is cheaper than any of the other.
+    ([(0.5, 50), (0.7, 90)], [(1, 25), (2, 95)], 65.0, (1.0, 1.0)),
+)
+def test_accuracy_is_compared_over_the_budgets_that_both_can_keep_to(one, other, mean, budgets):
+    found = compare(curve(*one), curve(*other), TOTAL.key)
+
+    assert found is not None
+    assert (found.mean, found.budgets) == (pytest.approx(mean, abs=0.5), budgets)
+    assert found.low <= found.mean <= found.high
+
+
+def test_at_equal_accuracy_costs_are_compared():
+    cheap, dear, worse = curve((1, 50), (2, 90)), curve((2, 50), (4, 90)), curve((1, 10), (2, 20))
+    found = compare(cheap, dear, TOTAL.key, at_equal_accuracy=True)
+
+    assert found is not None
+    assert found.text == "0.50 (0.50 to 0.50)*"
+    assert compare(cheap, worse, TOTAL.key, at_equal_accuracy=True) is None
+
+
+@for_each(
+    "one, other, text",
+    ([(1, 60), (3, 100)], [(1, 10), (3, 50)], r"\+50.0 \(\+4\d.\d to \+5\d.\d\)\*"),
+    ([(1, 20), (3, 80)], [(1, 40), (3, 60)], r"\+0.0 \(-\d.* to \+\d.*\)"),
+    ([(1, 100)], [(2, 0)], r"\+100.0 \(\+100.0 to \+100.0\)\* at 2.00"),
+)
+def test_one_is_ahead_that_is_so_at_every_budget(one, other, text: str):
+    found = compare(curve(*one), curve(*other), TOTAL.key)
+
+    assert found is not None
+    assert re.fullmatch(text, found.text)
+
+
+def test_a_question_is_compared_with_itself():
+    one = curve((1, 50), (3, 90))
+    turned = Curve(one.ids[::-1], {key: value[:, ::-1] for key, value in one.values.items()})
+
+    found = compare(one, turned, TOTAL.key)
+    assert found is not None
+    assert found.text == "+0.0 (+0.0 to +0.0)"
+
+
+def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothing_is_trained():
+    names = ("prefrag", "react_mix", "crag", "prefrag, coin", "prefrag_linked")
+    lines = [replace(line, steps=line.steps[4:]) for line in LINES if line.name in names]
+    by_name = {line.name: list_cells(line, Path("musique"), {"judge_error": 0.2}, ["dev", "train"]) for line in lines}
+
+    assert [[cell.name[-1] + cell.questions for cell in row] for row in by_name["react_mix"]] == [
+        ["5dev", "5train"],
+        ["6dev", "6train"],
+    ]
+    assert {cell.questions for row in by_name["prefrag_linked"] for cell in row} == {"dev"}
+    assert [[cell.name for cell in row] for row in by_name["crag"]] == [["crag", "crag"]]
+    assert {cell.experiment.judge_error for row in by_name["prefrag"] for cell in row} == {0.2}
+    assert {cell.experiment.judge_error for row in by_name["prefrag, coin"] for cell in row} == {0.5}
+
+
+@pytest.mark.slow
+def test_the_command_draws_the_curves_and_prints_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def evaluate(wanted: list[Cell], output: Path, **_: Any) -> dict[Cell, dict[str, Any]]:
+        for cell in wanted:
+            steps, is_mix = int(cell.name[-1]), "react_mix" in cell.name
+            lines = predictions(10 + 4 * steps, web=steps * (1 + is_mix))
+            write_run(output / cell.folder, lines, pipeline=cell.pipeline, dataset=cell.dataset.name)
+        return {cell: {"n": 40, "errors": 0} for cell in wanted}
+
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("corpus.jsonl", "dev.jsonl"):
+        (data / name).write_text('{"id": "a", "question": "What?", "answers": ["b"], "supporting_ids": []}')
+    monkeypatch.setattr(equal_cost, "evaluate_all", evaluate)
+    monkeypatch.setattr(equal_cost, "LINES", (Line("prefrag", "prefrag"), Line("react_mix", "react_mix")))
+
+    main([data], tmp_path / "runs", pictures=tmp_path, table=tmp_path / "points.csv")
+
+    printed = capsys.readouterr().out
+    shares = f"| {equal_cost.COSTS[TOTAL_WEB.key]}, share at equal accuracy | prefrag against react_mix |"
+    assert f"{shares} 0.50 (0.50 to 0.50)* |" in printed
+    assert f"| accuracy at equal {equal_cost.COSTS[CALLS.key]} |" in printed
+    picture = (tmp_path / "equal_cost_data.svg").read_text(encoding="utf-8")
+    assert all(name in picture for name in ("react_mix", *equal_cost.COSTS.values()))
+    assert len((tmp_path / "points.csv").read_text(encoding="utf-8").splitlines()) == 13
