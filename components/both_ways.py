@@ -123,23 +123,22 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
     # A nested pipeline of Haystack 2 has one in any case, and refuses it where it is not an AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
         return await run_async(**arguments)
-    return await asyncio.wrap_future(call_in_thread(part, arguments))
+    return await asyncio.wrap_future(call_in_thread(partial(part.run, **arguments)))
 
 
-def call_in_thread(part: Any, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
-    """Call a component's ``run`` in a new thread, with the context variables of the caller.
+def call_in_thread(call: Callable[[], R]) -> Future[R]:
+    """Call a function in a new thread, with the context variables of the caller.
 
-    :param part: The component.
-    :param arguments: The arguments.
-    :returns: The future of its output.
+    :param call: The function.
+    :returns: The future of what it gives.
     """
     # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
-    future: Future[dict[str, Any]] = Future()
+    future: Future[R] = Future()
     future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            future.set_result(part.run(**arguments))
+            future.set_result(call())
         except BaseException as error:
             future.set_exception(error)
 

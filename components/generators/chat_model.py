@@ -244,11 +244,13 @@ class ChatModel:
         return self._chosen
 
     def _server(self, base_url: str) -> ModelServer:
-        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
+        if not _is_address(base_url):
             raise ValueError(
                 f"{self._prefix}BASE_URL is not the address of a server: it looks like http://localhost:8000/v1."
             )
         own = self._settings
+        if not own.api_key.isascii() or not own.api_key.isprintable():
+            raise ValueError(f"{self._prefix}API_KEY holds a line end or another character that no key has.")
         server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
         if not server.model:
             raise ValueError(
@@ -301,3 +303,11 @@ def _refuse_tools(tools: list[Tool] | None) -> None:
             "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
             "PREFRAG_LLM_MODEL to a model server."
         )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -25,7 +25,8 @@ from tenacity import (
     stop_before_delay,
 )
 
-from prefrag.components.both_ways import either
+from prefrag.components.both_ways import call_in_thread, either
+from prefrag.components.errors import BadInput
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -36,6 +37,7 @@ MAX_BODY_BYTES = 8_000_000
 # Servers close idle connections after five seconds (uvicorn, and so vLLM); one in use must not be closed meanwhile.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
+_LONGEST_HEADER = 65_536
 _BUSY = (408, 409, 429)
 
 
@@ -165,18 +167,22 @@ def _read_seconds(value: str | None) -> float | None:
 
 
 def _post(request: Request, deadline: float) -> bytes:
+    left = max(0.001, deadline - time.monotonic())
+    # The client limits each wait alone: a server that goes on sending a byte now and then would never end.
+    return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
+
+
+def _receive(request: Request, seconds: float, deadline: float) -> bytes:
     import httpx
 
     client = _client(*_route(request.url))
-    left = max(0.001, deadline - time.monotonic())
     try:
         with client.stream(
-            "POST", request.url, content=request.body, headers=dict(request.headers), timeout=left
+            "POST", request.url, content=request.body, headers=dict(request.headers), timeout=seconds
         ) as reply:
             body = bytearray()
             for part in reply.iter_bytes():
                 body += part
-                # The limit of the client is one of each part.
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 _check_length(body)
@@ -210,6 +216,9 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 body += part
                 _check_length(body)
             return _accept(reply.status, reply.headers, body)
+    except aiohttp.ClientResponseError as error:
+        # Its text has the URL, whose query may be a secret.
+        raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error
 
@@ -229,9 +238,16 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
     """Find the proxy of a URL, and the certificates to check; these take longer to read than a request takes."""
     parts = urlsplit(url)
-    proxies = {} if proxy_bypass(parts.netloc.rpartition("@")[2]) else getproxies()
+    # With the port as it stands there, and an IPv6 address without its brackets.
+    passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
+    proxies = {} if passed_by else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return proxy, _certificates() if "https" in (parts.scheme, urlsplit(proxy or "").scheme) else None
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    kind = urlsplit(proxy or "").scheme
+    if kind not in ("", "http", "https"):
+        raise BadInput(f"The environment names a proxy of the kind {kind} for model servers: only http and https work.")
+    return proxy, _certificates() if "https" in (parts.scheme, kind) else None
 
 
 @lru_cache(maxsize=1)
@@ -245,7 +261,8 @@ def _certificates() -> ssl.SSLContext:
 def _client(proxy: str | None, certificates: ssl.SSLContext | None) -> Client:
     import httpx
 
-    return httpx.Client(proxy=proxy, verify=certificates or False, trust_env=False)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEPT_SECONDS)
+    return httpx.Client(proxy=proxy, verify=certificates or False, trust_env=False, limits=limits)
 
 
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession, None]]] = {}
@@ -268,6 +285,9 @@ async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
+        # Gateways send long headers.
+        max_line_size=_LONGEST_HEADER,
+        max_field_size=_LONGEST_HEADER,
         timeout=aiohttp.ClientTimeout(total=None),
         cookie_jar=aiohttp.DummyCookieJar(),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
@@ -144,14 +145,18 @@ class ModelServer:
         return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
-        """Remove the key from a text; before the text is cut, because a part of a key is one too."""
-        return without_userinfo(text.replace(self.api_key, "***") if self.api_key else text)
+        """Remove the secrets from a text; before the text is cut, because a part of a key is one too."""
+        query = urlsplit(self.base_url).query
+        # A short value of the query is none, such as the number of a version.
+        for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
+            text = text.replace(secret, "***") if secret else text
+        return without_userinfo(text)
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
         try:
             yield
-        except ModelServerError:
+        except PrefragError:
             raise
         except Exception as error:
             raise self._explain(error) from error

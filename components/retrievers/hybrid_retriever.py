@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from haystack import Document, component, default_from_dict
@@ -130,7 +131,7 @@ class HybridRetriever(Block):
     def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         deadline = time.monotonic() + self.timeout
         replies: list[dict[str, Any] | BaseException] = []
-        for future in [call_in_thread(*one) for one in calls]:
+        for future in [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]:
             try:
                 replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
             except Exception as error:

@@ -119,7 +119,7 @@ class RetryPolicy(Block):
     def _attempt(self, call: ProviderCall) -> dict[str, Any]:
         if getattr(call.provider, "embedded", False):
             return call.provider.run(**call.arguments)
-        return call_in_thread(call.provider, call.arguments).result(timeout=self.timeout)
+        return call_in_thread(partial(call.provider.run, **call.arguments)).result(timeout=self.timeout)
 
     async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
         return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)

@@ -168,6 +168,17 @@ class TestCall:
         assert request["stop"] == ["Observation:"]
         assert "response_format" not in request
 
+    @pytest.mark.parametrize(
+        ("name", "value"), [("API_KEY", "sk-one\nsk-two"), ("API_KEY", "sk-\u00fc"), ("BASE_URL", "http://[::1/v1")]
+    )
+    def test_a_key_or_an_address_that_cannot_be_sent_is_refused_and_not_repeated(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    ):
+        monkeypatch.setenv(f"PREFRAG_LLM_{name}", value)
+        with pytest.raises(ValueError, match=f"PREFRAG_LLM_{name}") as refused:
+            ChatModel().run(QUESTION)
+        assert value not in str(refused.value)
+
     def test_a_plain_call_sends_neither_the_key_of_openai_nor_a_word_about_thinking(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):

@@ -70,6 +70,29 @@ class TestConnection:
         assert call(connection(server, base_url=f"http://{how}.invalid/v1"), how).text == "Paris"
         assert server.requests[0]["path"] == f"http://{how}.invalid/v1/chat/completions"
 
+    @pytest.mark.parametrize(
+        ("proxy", "base_url", "expected"),
+        [
+            ("http://proxy:3128", "http://[::1]:8000/v1", None),
+            ("http://proxy:3128", "http://localhost:8000/v1", None),
+            ("http://proxy:3128", "http://gpu:8000/v1", "http://proxy:3128"),
+            ("me:secret@proxy:3128", "http://other:8000/v1", "http://me:secret@proxy:3128"),
+        ],
+    )
+    def test_knows_which_addresses_the_proxy_is_not_for(
+        self, monkeypatch: pytest.MonkeyPatch, proxy: str, base_url: str, expected: str | None
+    ):
+        monkeypatch.setenv("http_proxy", proxy)
+        monkeypatch.setenv("no_proxy", "localhost,127.0.0.1,::1")
+        model_requests._route.cache_clear()
+        assert model_requests._route(base_url)[0] == expected
+
+    def test_refuses_a_proxy_of_another_kind_without_its_password(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("all_proxy", "socks5://me:secret@proxy:1080")
+        with pytest.raises(ValueError, match="kind socks5") as refused:
+            model_requests._route("http://behind.invalid/v1")
+        assert "secret" not in str(refused.value)
+
 
 class TestUnusualReplies:
     PARIS = {"token": "Paris", "logprob": -0.5, "bytes": [80, 97, 114, 105, 115]}
@@ -224,8 +247,14 @@ class TestFailure:
 
     @pytest.mark.parametrize(
         ("how", "answer", "retries"),
-        [("sync", HANG, 0), ("async", HANG, 0), ("async", DRIP, 0), ("async", HANG, 5)],
-        ids=["sync", "async", "a server that only keeps the call alive", "retries have no time of their own"],
+        [("sync", HANG, 0), ("async", HANG, 0), ("sync", DRIP, 0), ("async", DRIP, 0), ("async", HANG, 5)],
+        ids=[
+            "sync",
+            "async",
+            "sync, a server that only keeps the call alive",
+            "a server that only keeps the call alive",
+            "retries have no time of their own",
+        ],
     )
     def test_no_reply_in_time(self, server: FakeModelServer, how: str, answer: Any, retries: int):
         server.answers = [(200, answer)]
@@ -234,10 +263,11 @@ class TestFailure:
         assert len(server.requests) <= 1
 
     def test_secrets_in_the_address_stay_out_of_the_message(self, server: FakeModelServer):
-        server.answers = [(500, {})]
+        server.answers = [(500, {"error": "no route /v1/chat/completions?key=long-secret"})]
         with pytest.raises(ModelServerError) as caught:
-            call(connection(server, base_url=server.url.replace("http://", "http://user:pass@")))
+            call(connection(server, base_url=server.url.replace("http://", "http://user:pass@") + "?key=long-secret"))
         assert "pass" not in str(caught.value)
+        assert "long-secret" not in str(caught.value)
 
     async def test_cancelling_a_call_is_not_a_failure_of_the_server(self, server: FakeModelServer):
         server.answers = [(200, HANG)]
