@@ -12,7 +12,6 @@ import typer
 
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
-from prefrag.components.settings import settings
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 
@@ -119,6 +118,7 @@ def _lacks_passages(feedback: KeptFeedback) -> str:
 
 
 def _held_ids(index: str, wanted: Collection[str]) -> set[str]:
+    from prefrag.components.settings import settings
     from prefrag.indexing.stores import open_passages
 
     for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):

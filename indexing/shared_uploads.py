@@ -19,15 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elastic_transport import TransportError
-from elasticsearch import ApiError, ConflictError, Elasticsearch, NotFoundError, helpers
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.file_lock import Busy
-from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing.journal import WAIT_SECONDS
 from prefrag.indexing.stores import (
     ORIGIN_FIELDS,
@@ -36,6 +33,10 @@ from prefrag.indexing.stores import (
     make_index,
     open_passages,
 )
+
+# Each server imports this module, and few use Elasticsearch, whose client takes long to import.
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,8 @@ class SharedChanges:
 
         :raises Busy: When another process holds it for so long.
         """
+        from elasticsearch import ConflictError
+
         deadline = time.monotonic() + wait
         seen: tuple[_Version, float] = ({}, 0.0)
         while True:
@@ -147,6 +150,8 @@ class SharedChanges:
         :returns: The passages that Elasticsearch refused, by their ids, with its reasons. Nothing of their files is
             taken, of a corpus nothing but they are left out.
         """
+        from elasticsearch import ConflictError
+
         files = [self._put_original(name, path) for name, path in added.items()]
         steps = {"written": [each.to_dict() for each in written], "outdated": [*outdated]}
         redo = self._put("redo", zlib.compress(json.dumps(steps).encode()))
@@ -167,6 +172,8 @@ class SharedChanges:
 
     def release(self) -> None:
         """Let others change the collection; a change that was begun and not ended keeps the lock for who ends it."""
+        from elasticsearch import ConflictError, NotFoundError
+
         self._over.set()
         if self._heart.ident is not None:
             self._heart.join()
@@ -182,6 +189,8 @@ class SharedChanges:
         return f"lock:{self._collection}"
 
     def _read_lock(self) -> tuple[dict[str, Any], _Version] | None:
+        from elasticsearch import NotFoundError
+
         try:
             found = self._client.get(index=UPLOAD_INDEX, id=self._lock_id)
         except NotFoundError:
@@ -199,6 +208,9 @@ class SharedChanges:
             self._renewed = began
 
     def _beat(self) -> None:
+        from elastic_transport import TransportError
+        from elasticsearch import ApiError, ConflictError
+
         while not self._over.wait(_BEAT_SECONDS):
             try:
                 self._write_lock(self._version)
@@ -221,6 +233,8 @@ class SharedChanges:
 
     def _put(self, what: str, data: bytes) -> list[str]:
         """Write data in parts; the ids of those."""
+        from elasticsearch import helpers
+
         ids = [f"{self._id}:{what}:{start}" for start in range(0, len(data), _PART_BYTES)]
         common = {"kind": what.partition(":")[0], "collection": self._collection, "change": self._id}
 
@@ -235,10 +249,13 @@ class SharedChanges:
 
     def _finish(self, change: dict[str, Any]) -> dict[str, str]:
         """Do what was decided; a part of it may have been done before."""
+        from elasticsearch import helpers
+
         refused: dict[str, str] = {}
         if change["drops"]:
-            # What an upload has made is no alias: a rebuild makes it one of the command line.
-            self._client.indices.delete(index=self._collection, ignore_unavailable=True)
+            # Since the change was decided the command line may have made an index of that name.
+            if describe_index(self._collection)[1]:
+                self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
         elif (steps := self._read_steps(change["redo"])) is not None:
             refused, without = self._change_passages(steps, change["language"])
@@ -266,6 +283,10 @@ class SharedChanges:
 
     def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
         """Write and delete passages; those that are refused, and the names of the files that are left out for it."""
+        from prefrag.components.retrievers.elasticsearch_multi_match_retriever import (
+            ElasticsearchMultiMatchRetriever,
+        )
+
         written = [Document.from_dict(each) for each in steps["written"]]
         outdated = set(steps["outdated"])
         refused: dict[str, str] = {}
@@ -301,8 +322,6 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
         changes = SharedChanges(client, collection)
         try:
             changes.take(WAIT_SECONDS if wait is None else wait)
-        except Busy:
-            raise
         except BaseException:
             changes._over.set()
             raise
@@ -314,6 +333,8 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 def end_shared_changes() -> None:
     """End the changes of all collections that a server has begun which is no longer there."""
+    from elasticsearch import helpers
+
     try:
         with connect_elasticsearch() as client:
             if not client.indices.exists(index=UPLOAD_INDEX):
@@ -329,6 +350,8 @@ def end_shared_changes() -> None:
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
     """Delete what lies here of a collection, or of a change that was not decided."""
+    from elasticsearch import helpers
+
     client.indices.refresh(index=UPLOAD_INDEX)
     query = {"bool": {"filter": {"term": term}, "must_not": {"term": {"kind": "lock"}}}}
     hits = helpers.scan(client, index=UPLOAD_INDEX, query={"query": query, "_source": False})
@@ -356,6 +379,8 @@ def find_room(collection: str) -> Room:
 
 def describe_index(collection: str) -> tuple[str | None, bool]:
     """Find the language of an index, and whether an upload has made it rather than the command line."""
+    from elasticsearch import NotFoundError
+
     with connect_elasticsearch() as client, suppress(NotFoundError):
         for one in client.indices.get_mapping(index=collection).values():
             mappings = one["mappings"]
@@ -370,6 +395,8 @@ def uploaded_path(collection: str, name: str = "") -> Path:
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:
+    from elasticsearch import helpers
+
     actions = ({"_op_type": "delete", "_id": each} for each in ids)
     # Some may be gone already.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)

@@ -109,6 +109,8 @@ def make_routes(
     def are_in_elasticsearch() -> bool:
         """Check whether questions only find what lies in Elasticsearch, so that documents belong there."""
         kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
+        if not kinds and settings.state == "elasticsearch":
+            raise HTTPException(503, "No pipeline is served: see `/ready` for what does not answer, and start again.")
         return kinds == {ELASTICSEARCH_STORE}
 
     @router.get("/collections", summary="The collections that may be searched")
