@@ -66,6 +66,7 @@ class TestConnection:
     def test_goes_through_the_proxy_of_the_environment(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str
     ):
+        monkeypatch.setenv("no_proxy", "")
         monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
         assert call(connection(server, base_url=f"http://{how}.invalid/v1"), how).text == "Paris"
         assert server.requests[0]["path"] == f"http://{how}.invalid/v1/chat/completions"
@@ -88,7 +89,8 @@ class TestConnection:
         assert model_requests._route(base_url)[0] == expected
 
     def test_refuses_a_proxy_of_another_kind_without_its_password(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("all_proxy", "socks5://me:secret@proxy:1080")
+        monkeypatch.setenv("no_proxy", "")
+        monkeypatch.setenv("http_proxy", "socks5://me:secret@proxy:1080")
         with pytest.raises(ValueError, match="kind socks5") as refused:
             model_requests._route("http://behind.invalid/v1")
         assert "secret" not in str(refused.value)
