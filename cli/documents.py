@@ -18,6 +18,7 @@ from prefrag.cli.web_consent import choose_web_answer, is_terminal
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
+from prefrag.components.worker_options import RayCluster
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def index_documents(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that convert and embed; by default this one alone.")
     ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
-    ] = None,
+    ray: RayCluster = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),

@@ -11,6 +11,7 @@ import typer
 
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.text.counted import counted
+from prefrag.components.worker_options import RayCluster, Workers
 
 # Everything heavy is imported where it is used, so that help comes at once.
 INTERRUPTED = 130
@@ -59,13 +60,8 @@ def evaluate(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions that run at the same time; by default 4.")
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
-    ] = None,
+    workers: Workers = None,
+    ray: RayCluster = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
     ] = False,

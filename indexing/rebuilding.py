@@ -19,6 +19,7 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsear
 # In the `_meta` of a new index: which one it is to replace.
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
+_CONFLICT = 409
 # An upload is indexed in that time.
 _UPLOAD_SECONDS = 900.0
 
@@ -98,13 +99,16 @@ def _find_left(client: Elasticsearch, name: str) -> list[str]:
 
 
 def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
-    """Copy the passages that were uploaded to an index, and count them."""
+    """Copy the passages that were uploaded to an index, and count them; one that is there by its id stays as it is."""
     if old is None:
         return 0
     uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
     hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
-    actions = ({"_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
-    return helpers.bulk(client, actions, index=new)[0]
+    actions = ({"_op_type": "create", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
+    replies = list(helpers.streaming_bulk(client, actions, index=new, raise_on_error=False))
+    if refused := [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]:
+        raise DocumentStoreError(f"Passages that were uploaded could not be copied ({refused[0].get('error')}).")
+    return sum(taken for taken, _ in replies)
 
 
 def _identify(client: Elasticsearch, index: str) -> str:

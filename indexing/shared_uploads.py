@@ -103,13 +103,11 @@ class SharedChanges:
                 break
             except ConflictError:
                 found = self._read_lock()
-            if found is None:
-                continue
-            dead, version = found
             now = time.monotonic()
+            dead, version = found or (None, {})
             if version != seen[0]:
                 seen = version, now
-            elif now - seen[1] > LEASE_SECONDS:
+            elif dead is not None and now - seen[1] > LEASE_SECONDS:
                 self._change = dead["holds"]
                 with suppress(ConflictError):
                     self._write_lock(version)

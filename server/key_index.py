@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+from prefrag.components.document_stores.elasticsearch.connection import connection_settings, count_other_nodes
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.addresses import without_userinfo
 
@@ -87,8 +87,7 @@ class KeyIndex:
         try:
             if self._client is None:
                 self._client = elasticsearch_client()
-            hosts = connection_settings()["hosts"]
-            others = len(hosts) - 1 if isinstance(hosts, list) else 0
+            others = count_other_nodes(connection_settings()["hosts"])
             yield self._client.options(request_timeout=_SECONDS, max_retries=others)
         except (ApiError, TransportError, ValueError, OSError) as error:
             raise KeysUnread(

@@ -116,13 +116,14 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
-    from prefrag.components.document_stores.elasticsearch.requests import count_other_nodes, explain_failures
+    from prefrag.components.document_stores.elasticsearch.connection import count_other_nodes
+    from prefrag.components.document_stores.elasticsearch.requests import explain_failures
 
     try:
         with explain_failures(store):
             # A client of its own, because nothing would close the pipeline's in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
-                once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store))
+                once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
                 # A search, because a key may be limited to searching.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:

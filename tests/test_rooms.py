@@ -18,7 +18,8 @@ PACKAGES = ("cli", "server", "training", "evaluation", "indexing", "pipelines", 
 ROOMS = (
     *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
     *("judge", "retrievers", "generators", "reader", "pair_classifier", "document_stores", "prompts", "state", "text"),
-    *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "settings", "errors"),
+    *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "worker_options"),
+    *("settings", "errors"),
 )
 # Only a file in whose text one may stand is parsed: all of them take a second.
 OWN = (*PACKAGES, "yaml_pipelines", "demo")
@@ -27,14 +28,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
-    "cli": 2_278,
-    "components": 19_528,
-    "evaluation": 9_019,
-    "indexing": 4_539,
+    "cli": 2_277,
+    "components": 19_546,
+    "evaluation": 9_015,
+    "indexing": 4_541,
     "pipelines": 1_934,
     "server": 5_011,
-    "training": 5_741,
-    "tests": 52_224,
+    "training": 5_737,
+    "tests": 52_225,
 }
 
 

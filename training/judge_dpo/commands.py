@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from prefrag.components.worker_options import RayCluster, Workers
 from prefrag.training.commands import Datasets, Model, read_datasets, say
 
 # Everything heavy is imported where it is used, so that help comes at once.
@@ -44,13 +45,8 @@ def data(
         int | None, typer.Option(min=1, help="The most questions, drawn from all of a dataset; by default 15000.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
-    ] = None,
+    workers: Workers = None,
+    ray: RayCluster = None,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:

@@ -27,3 +27,12 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
         if not path.is_file():
             raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to those of PEM.")
     return {"hosts": given, **{name: str(path) for name, path in files.items() if path}}
+
+
+def count_other_nodes(hosts: Any) -> int:
+    """Count the nodes that a client may call in place of one that does not answer.
+
+    :param hosts: Those of :func:`connection_settings`.
+    :returns: Their number without the first.
+    """
+    return len(hosts) - 1 if isinstance(hosts, list) else 0

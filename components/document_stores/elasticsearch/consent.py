@@ -9,7 +9,8 @@ from typing import Any
 from elasticsearch import Elasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.elasticsearch.requests import count_other_nodes, explain_failures
+from prefrag.components.document_stores.elasticsearch.connection import count_other_nodes
+from prefrag.components.document_stores.elasticsearch.requests import explain_failures
 
 _META_KEY = "prefrag_web"
 _SECONDS = 3.0
@@ -58,7 +59,7 @@ def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
         explain_failures(store),
         Elasticsearch(store._hosts, api_key=store._handle_auth(), headers=store._headers, **store._kwargs) as client,
     ):
-        yield client.options(request_timeout=_SECONDS, max_retries=count_other_nodes(store))
+        yield client.options(request_timeout=_SECONDS, max_retries=count_other_nodes(store._hosts))
 
 
 def _read_metas(client: Elasticsearch, index: str) -> dict[str, dict[str, Any]]:

@@ -48,11 +48,6 @@ async def _send_async(
     return await request(store.async_client)
 
 
-def count_other_nodes(store: ElasticsearchDocumentStore) -> int:
-    """Count the nodes that a store may call in place of one that does not answer."""
-    return len(store._hosts) - 1 if isinstance(store._hosts, list) else 0
-
-
 @contextmanager
 def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
     """Turn the failures of a server into errors with advice.
