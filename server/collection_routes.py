@@ -110,7 +110,7 @@ def make_routes(
         """Check whether questions only find what lies in Elasticsearch, so that documents belong there."""
         kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
-            raise HTTPException(503, "No pipeline is served: see `/ready` for what does not answer, and start again.")
+            raise HTTPException(503, "No pipeline that searches documents is served: see `/ready`, and start again.")
         return kinds == {ELASTICSEARCH_STORE}
 
     @router.get("/collections", summary="The collections that may be searched")
