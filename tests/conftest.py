@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 # A busy machine is no defect of the code. Few random examples in the quick tests; `make test-slow` tries all of them.
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=8)
 settings.load_profile("quick")
 
 # Scripts start their background processes deaf to Ctrl-C, and the processes that tests interrupt would inherit it.

@@ -76,6 +76,7 @@ async def test_the_answer_rests_on_what_both_questions_find(monkeypatch: pytest.
     assert "Beta is a yard" in CALLS["model"][1]["prompt"]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(
     run: Callable[..., str], reply: Callable[..., Any], commands_of: Callable[[str], list[str]], checkout: Path
 ):

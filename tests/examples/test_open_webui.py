@@ -23,6 +23,7 @@ def _scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(run: Run, commands_of: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch):
     key, serve, server, own_key, chat, *open_webui = commands_of("open_webui")
     run(key)

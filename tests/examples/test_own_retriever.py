@@ -97,6 +97,7 @@ def test_the_script_replaces_the_tickets_that_were_there(run: Run):
         assert database.execute("SELECT count(*) FROM tickets").fetchone() == (4,)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(
     run: Run, reply: Callable[..., Any], commands_of: Callable[[str], list[str]], checkout: Path
 ):

@@ -245,6 +245,7 @@ def test_a_configuration_beside_the_file_is_not_obeyed(tmp_path: Path, monkeypat
     assert "HUNTER2" not in _read(".. include:: secret.txt\n\nText.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

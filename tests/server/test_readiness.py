@@ -230,6 +230,7 @@ class TestIndex:
         assert str(index) not in found["mine"].advice
         assert str(index) in found["mine"].details
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("remove", [shutil.rmtree, lambda path: drop_index(path.name)], ids=["removed", "dropped"])
     def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(
         self, index: Path, remove: Callable[[Path], None]

@@ -64,6 +64,7 @@ def outcome(who: str, status: int, may: str, with_keys: bool) -> int:
     return 403 if (who, may) == ("write", "read") else status
 
 
+@pytest.mark.slow
 def test_every_route_answers_each_caller_as_far_as_it_is_trusted(serve: Serve, terminal: Callable[[], str]):
     client = serve()
     cookie = {"Cookie": exchange(client, terminal()).partition(";")[0]}

@@ -43,6 +43,7 @@ class TestRecording:
         assert again.predictions[0]["result"]["queries_sent_out"] == []
         assert (again.config["llm"], again.config["replayed"]) == (first.config["llm"], str(kept))
 
+    @pytest.mark.slow
     def test_of_a_reader_is_replayed_by_reading_again_whatever_the_environment(
         self, corpus: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
@@ -81,6 +82,7 @@ class TestRecording:
         with pytest.raises(ValueError, match=message):
             self.run(scripted, replay=kept)
 
+    @pytest.mark.slow
     def test_with_a_reply_missing_ends_without_a_complaint_about_concurrent_questions(
         self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ):

@@ -147,6 +147,7 @@ class TestCorpora:
 
 
 class TestModel:
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_results(self, corpus: Path, dev: Path):
         def answers(seed: int) -> list[Any]:
             settings = {"llm": "simulated", "judge_error": 0.5, "reflection_error": 0.5, "progress": False}

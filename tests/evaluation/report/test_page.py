@@ -188,6 +188,7 @@ def test_few_questions_have_an_exact_p_and_a_reference_that_was_not_run_is_refus
         write_report([tmp_path], tmp_path / "out", "crag")
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
     write_run(tmp_path / "runs" / "a", predictions(30))
     write_run(tmp_path / "runs" / "b", predictions(20), pipeline="react")

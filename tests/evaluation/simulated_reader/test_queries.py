@@ -131,6 +131,7 @@ class TestWhichSource:
             drawn = reader(seed=seed)
             assert self.named(drawn, at) == self.named(drawn, at, tools=TWO_TOOLS[::-1])
 
+    @pytest.mark.slow
     def test_a_drawn_one_is_drawn_at_every_step_of_every_question_by_the_seed(self, reader):
         first = [self.named(reader(seed=seed), state(HOPS, max_steps=9))[0] for seed in range(60)]
         later = [read_step(reader(seed=seed), state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for seed in range(60)]

@@ -208,6 +208,7 @@ def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build,
         assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick("prefrag", "react", "react_mix", "mspr"))
 def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
@@ -235,6 +236,7 @@ async def test_runs_side_by_side_are_those_one_after_another(build: Build, name:
     assert everything(list(reversed(together))) == everything(alone)
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_run(build: Build):
     labels = set()
     for seed in range(12):

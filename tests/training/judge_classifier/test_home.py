@@ -104,6 +104,7 @@ class TestSteps:
         assert any(title.startswith(expected) for own in named.values() for title in own)
         assert len(set.union(*named.values())) == (1 if titles == "none" else len(named))
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same(self, articles: Any, steps: Any):
         assert list(home_steps(articles, seed=1)) == steps
         assert list(home_steps(articles, seed=2)) != steps

@@ -159,6 +159,7 @@ def test_the_path_goes_on_with_the_gold_verdict(collected: Collection, agreed: C
     assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
 
 
+@pytest.mark.slow
 def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Path, collected: Collection):
     whole = collected.report
     gather(tmp_path, replace(PLAN, limit=3))
@@ -187,6 +188,7 @@ def test_a_folder_with_other_settings_is_refused(tmp_path: Path, collected: Coll
         gather(collected.copy(tmp_path), replace(PLAN, top_k=(3, 5)))
 
 
+@pytest.mark.slow
 def test_concurrency_changes_nothing_but_the_order_of_the_runs(tmp_path: Path, collected: Collection):
     assert gather(tmp_path, concurrency=1) == collected.report
     assert (tmp_path / "out" / PAIRS).read_text() == (collected.folder / "out" / PAIRS).read_text()
@@ -203,6 +205,7 @@ def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
     assert (report["questions"], report["questions_repeated"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):
     gather(tmp_path, replace(PLAN, held_out=0.5, top_k=(2, 5)), count=20)
 

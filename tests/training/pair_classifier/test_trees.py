@@ -141,6 +141,7 @@ def test_training_and_serving_count_the_same(dataset: Dataset):
             assert any(first.id in pool.gold and second.id in pool.gold for first, second in pool.pairs)
 
 
+@pytest.mark.slow
 def test_recall_counts_at_most_as_many_as_are_looked_at(gathered: list[Pool]):
     booster = fit(gathered, seed=1)
 
@@ -160,6 +161,7 @@ def test_trees_of_pairs_select_what_is_needed_together_and_little_else(gathered:
     assert documents < 4.5
 
 
+@pytest.mark.slow
 def test_questions_with_one_gold_passage_teach_nothing(tmp_path: Path):
     with pytest.raises(ValueError, match="never two gold passages together"):
         train_pairs([written(tmp_path, gold=1)], tmp_path / "trees.json")
