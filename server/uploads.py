@@ -24,7 +24,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
-from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
+from prefrag.indexing.discovery import OTHER_KIND, has_read_name
 from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
 from prefrag.indexing.shared_uploads import (
     Room,
@@ -173,7 +173,7 @@ class _Form:
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
-            if Path(name).suffix.lower() not in SUFFIXES:
+            if not has_read_name(Path(name)):
                 raise ValueError(OTHER_KIND)
             # Exclusive: the first one of a name is taken.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
