@@ -19,6 +19,7 @@ from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.settings import models
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder
@@ -52,7 +53,7 @@ class Plan:
     labels: str = "model"  # `model` for gold verdicts of a stronger model, `gold` for those of the gold passages
     llm: str | None = None  # the model of the runs, see `Experiment`
     model: str | None = None
-    prompts: str = "product"  # `product` for the prompts that users get, `paper` for those of the papers
+    prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
     # The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
     top_k: tuple[int, int] | None = None
     limit: int | None = 15_000  # the most questions, drawn from all
@@ -328,6 +329,7 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
         "pipeline": plan.pipeline,
         "labels": plan.labels,
         "prompts": plan.prompts,
+        "prompts_sha256": digest_prompts(plan.prompts),
         "top_k": None if plan.top_k is None else list(plan.top_k),
         "limit": plan.limit,
         "seed": plan.seed,
