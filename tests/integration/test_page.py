@@ -210,6 +210,38 @@ class TestDocuments:
         page.get_by_text("1 passage deleted.").wait_for()
         assert page.locator(".file-name").all_inner_texts() == ["notes.md"]
 
+    def test_a_source_opens_its_document_at_the_sentence_and_gives_its_file(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        lines = "".join(f"## Quay {n}\n\n{f'Ship {n} lies at this quay. ' * 30}\n\n" for n in range(60))
+        text = f"# Quays\n\n{lines}## The last\n\nThe pilot of Saltholm is called Ines Hale.\n"
+        page.set_input_files("#files", [{"name": "quays.md", "mimeType": "text/markdown", "buffer": text.encode()}])
+        page.locator(".done").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        ask(page, "What is the pilot of Saltholm called?").locator(".source").first.click()
+
+        page.get_by_role("button", name="Open the document").click()
+
+        found = page.locator("#document .is-found mark")
+        found.wait_for()
+        assert "Ines Hale" in found.inner_text()
+        page.wait_for_function("""() => {
+          const mark = document.querySelector("#document .is-found mark").getBoundingClientRect();
+          return mark.top > 0 && mark.bottom < innerHeight;
+        }""")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save the file").click()
+        assert Path(download.value.path()).read_bytes() == text.encode()
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_role("button", name="quays.md", exact=True).click()
+        page.locator("#document .passages li").nth(60).wait_for(state="attached")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Delete quays.md").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_text("passages deleted.").wait_for()
+
     def test_files_are_dropped_and_what_cannot_be_read_is_named(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()
         page.get_by_text("notes.md").wait_for()
