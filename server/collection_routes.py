@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import FileResponse
 from haystack.document_stores.errors import DocumentStoreError
 from limits import RateLimitItemPerDay
@@ -38,7 +38,7 @@ from prefrag.server.collections import (
 )
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.keys import current_access
-from prefrag.server.opened_document import find_original, open_document
+from prefrag.server.opened_document import draw_page, find_original, open_document
 from prefrag.server.public_result import hide_addresses, hide_folders
 from prefrag.server.security import stays_on_this_machine
 from prefrag.server.shares import Busy, Places, Rate, holder_of
@@ -165,12 +165,23 @@ def make_routes(
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
         with _refuse_errors():
-            if not gives_originals(request.scope):
-                raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
-            shared = are_in_elasticsearch()
-            check_collection(name, by_name=shared)
-            path = await read(partial(find_original, name, document, shared))
+            path = await read(partial(find_original, name, document, check_original(request, name)))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
+
+    @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A page of a PDF, drawn")
+    async def read_page(
+        name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
+    ) -> dict[str, Any]:
+        with _refuse_errors():
+            check_original(request, name)
+            return await read(partial(draw_page, name, document, page, sentence))
+
+    def check_original(request: Request, name: str) -> bool:
+        if not gives_originals(request.scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
+        shared = are_in_elasticsearch()
+        check_collection(name, by_name=shared)
+        return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:

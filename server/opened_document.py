@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from haystack import Document
 
-from prefrag.components.errors import Missing
+from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
+from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import ORIGIN_FIELDS, UploadedFile, document_id, list_uploads
 
 # A book has thousands; the page shows those around the one that was found.
 MOST_PASSAGES = 1_000
+# Somebody waits for a page, and so do those who come behind.
+_MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
 
@@ -33,15 +40,16 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
-        if passage:
-            if (found := store.by_id([passage]).get(passage)) is None:
-                raise Missing("The collection has no such passage.")
+        found = store.by_id([passage]).get(passage) if passage else None
+        if passage and found is None:
+            raise Missing("The collection has no such passage.")
+        if found is not None:
             kind, path = origin_of(found)
         else:
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
         # The lines of a corpus have nothing to do with one another.
-        whole = store.where(ORIGIN_FIELDS[kind], [path]) if path and kind == "file" else [found] if passage else []
+        whole = store.where(ORIGIN_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
         raise Missing("This document is a corpus: its passages are opened one by one." if path else _NOT_THERE)
@@ -76,6 +84,33 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
     if shared or path.is_symlink() or not path.is_file():
         raise Missing("The file of this document is not here any more; its text is.")
     return path
+
+
+def draw_page(collection: str, document: str, page: int, sentence: str) -> dict[str, Any]:
+    """Draw a page of a PDF, in a process of its own.
+
+    :param collection: The collection; whether it may be read has been checked.
+    :param document: The id of the document.
+    :param page: The page, from 1 on.
+    :param sentence: A sentence of it to mark.
+    :returns: What :func:`prefrag.indexing.pdf_pages.draw_page` gives.
+    :raises Missing: When there is no such document, or its file is gone.
+    :raises BadInput: When it is no PDF that can be read, or has no such page.
+    """
+    path = find_original(collection, document)
+    if path.suffix.lower() != ".pdf":
+        raise BadInput("Only PDF files have pages that are drawn.")
+    try:
+        return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
+    except CannotRead as error:
+        raise BadInput(f"The file is not drawn: {error}.") from error
+
+
+@cache
+def _drawing(pid: int) -> ConverterProcess:
+    process = ConverterProcess(seconds=_MOST_SECONDS)
+    atexit.register(process.close)
+    return process
 
 
 def _find(collection: str, document: str, shared: bool) -> UploadedFile:

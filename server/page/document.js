@@ -47,7 +47,7 @@ async function open(name, path, found = null, sentence = "") {
 
 // What was not laid out yet has an estimated height, so that the first time leads only near it.
 function scrollToFound(times = 4) {
-  const found = dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
+  const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
   found?.scrollIntoView({ block: "center" });
   if (found && times) requestAnimationFrame(() => scrollToFound(times - 1));
 }
@@ -75,6 +75,7 @@ function content(name, opened, found, sentence) {
       type: "button", class: "quiet-button", on: { click: () => save(name, opened, status) },
     }, icon("out"), "Save the file")),
     status,
+    opened.original && opened.kind === "pdf" && pdfPage(name, opened, found, sentence),
     make("ol", { class: `passages passages-${opened.kind === "code" ? "code" : "text"}` }, passages.map((passage, number) =>
       passageItem(passage, passages[number - 1], passage.id === found?.id ? found : null, sentence))),
   ];
@@ -89,6 +90,45 @@ function passageItem(passage, before, found, sentence) {
     place && strange("p", place, "hint"),
     make("p", { class: "passage-text strange", dir: "auto" }, head, marked && make("mark", {}, marked), tail),
     found && make("p", { class: "hint" }, "This is the passage that was found."));
+}
+
+// The page as it looks, below words that can be selected, with the places of the sentence.
+function pdfPage(name, { id }, found, sentence) {
+  const sheet = make("div", { class: "sheet" });
+  const told = make("span", { role: "status", class: "hint" });
+  const marked = found ? splitAtSentence(found, sentence)[1] || found.content : "";
+  const start = found?.page ?? 1;
+  let number = start;
+  const turn = (by, label) => make("button", {
+    type: "button", class: "icon-button", "aria-label": label, on: { click: () => draw(number + by) },
+  }, icon(by < 0 ? "previous" : "next"));
+  const [back, on] = [turn(-1, "Previous page"), turn(1, "Next page")];
+  async function draw(wanted) {
+    told.textContent = "Loading …";
+    try {
+      const asked = new URLSearchParams(wanted === start ? { sentence: marked.slice(0, 2000) } : {});
+      const drawn = await call(`collections/${encodeURIComponent(name)}/documents/${encodeURIComponent(id)}/pages/${wanted}?${asked}`);
+      number = drawn.page;
+      const picture = make("img", { alt: `Page ${number}`, width: drawn.width, height: drawn.height });
+      picture.src = `data:image/png;base64,${drawn.png}`;
+      sheet.replaceChildren(picture, ...drawn.marks.map((place) => placed("mark", place)),
+        ...drawn.runs.map((place) => placed("span", place, place.text)));
+      told.textContent = `Page ${number} of ${drawn.pages}`;
+      back.disabled = number <= 1;
+      on.disabled = number >= drawn.pages;
+      scrollToFound();
+    } catch (failure) {
+      told.textContent = describe(failure).text || describe(failure).title;
+    }
+  }
+  draw(number);
+  return make("figure", { class: "pdf-page" }, make("figcaption", {}, back, told, on), sheet);
+}
+
+function placed(tag, { left, top, width, height }, text = "") {
+  const node = make(tag, {}, text);
+  for (const [name, share] of Object.entries({ left, top, width, height })) node.style[name] = `${100 * share}%`;
+  return node;
 }
 
 async function save(name, { id, name: file }, status) {

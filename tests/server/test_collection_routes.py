@@ -29,6 +29,7 @@ from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
 from tests.for_each import for_each
 from tests.indexes import index_of
+from tests.indexing.pdfs import make_pdf
 from tests.server.keyed import (
     WRITER,
     Client,
@@ -229,9 +230,22 @@ class TestOpen:
         monkeypatch.setattr(collection_routes, "stays_on_this_machine", lambda scope: False)
 
         assert client.get(f"{route}/original").status_code == 403
+        assert client.get(f"{route}/pages/1").status_code == 403
         assert client.get(route).json()["original"] is False
         monkeypatch.setenv("PREFRAG_ORIGINALS", "on")
         assert client.get(f"{route}/original").text == TOWER
+
+    def test_draws_the_pages_of_a_pdf(self, client: Client):
+        pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
+        client.upload("default", keel_pdf=make_pdf(["The keel is laid."]), tower_md=TOWER)
+        route = client.document("default", "keel.pdf")
+
+        drawn = client.get(f"{route}/pages/1", params={"sentence": "The keel is laid."}).json()
+
+        assert (drawn["page"], len(drawn["marks"])) == (1, 1)
+        refused = client.get(f"{route}/pages/2")
+        assert (refused.status_code, "it has 1 page" in refused.json()["detail"]) == (422, True)
+        assert client.get(f"{client.document('default', 'tower.md')}/pages/1").status_code == 422
 
     def test_opens_nothing_of_a_collection_that_the_key_may_not_read(self, client: Client):
         client.upload("default", tower_md=TOWER)
@@ -239,7 +253,7 @@ class TestOpen:
         passage = client.get(route).json()["passages"][0]["id"]
         client.access = Access("boole", collections=frozenset({"maps"}))
 
-        for closed in (route, f"{route}/original", f"/collections/default/passages/{passage}"):
+        for closed in (route, f"{route}/original", f"{route}/pages/1", f"/collections/default/passages/{passage}"):
             assert client.get(closed).status_code == 404
 
     @for_each("route", "documents/none", "documents/none/original", "passages/none", "passages/a/../b")
