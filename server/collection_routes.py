@@ -36,6 +36,7 @@ from prefrag.server.collections import (
     existing_collections,
     served_collection,
 )
+from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.keys import current_access
 from prefrag.server.opened_document import draw_page, find_original, open_document
@@ -86,6 +87,7 @@ def make_routes(
     at_work: set[asyncio.Task[IndexReport]],
     are_shared: Callable[[], bool],
     served: Callable[[], Mapping[str, Any]],
+    followed: FollowedFolder | None = None,
 ) -> APIRouter:
     """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` the pipelines."""
     router = APIRouter(tags=["collections"])
@@ -127,7 +129,11 @@ def make_routes(
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await read(partial(_describe_collections, are_in_elasticsearch()))}
+            described = await read(partial(_describe_collections, are_in_elasticsearch()))
+        for each in described:
+            if followed and each["name"] == followed.collection:
+                each["folder"] = followed.describe()
+        return {"collections": described}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import { call, callIfThere } from "./api.js";
 import { byId, icon, make } from "./dom.js";
 import { confirm, showDocuments } from "./documents.js";
 import { describe } from "./failures.js";
+import { showFolder } from "./folder.js";
 import { clearConversations, forgetConversation, historyOf, keepConversation, newConversation, readConversations } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
 import { chosenPipeline, runOptions, showOptions } from "./options.js";
@@ -39,6 +40,7 @@ async function start() {
 async function listCollections() {
   const listed = await callIfThere("collections");
   collections = listed?.collections ?? null;
+  showFolder(collections ?? [], listCollections);
   return collections ?? [];
 }
 
