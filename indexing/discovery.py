@@ -86,6 +86,11 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
             report.skipped.append(Skipped(printable(real), reason))
 
 
+def is_passed_over(folder: str) -> bool:
+    """Check whether a folder of such a name is passed over within another one."""
+    return folder.startswith(".") or folder in _OF_PROGRAMS
+
+
 def has_read_name(path: Path) -> bool:
     """Check whether a file of such a name can be one that is read."""
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
@@ -155,5 +160,5 @@ def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
             subfolders.clear()
             continue
         seen.add(real)
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith(".") and name not in _OF_PROGRAMS)
+        subfolders[:] = sorted(name for name in subfolders if not is_passed_over(name))
         yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))

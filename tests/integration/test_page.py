@@ -156,6 +156,43 @@ class TestDemo:
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
 
+    def test_conversations_are_named_pinned_searched_saved_and_opened_again(self, open_page: Open, tmp_path: Path):
+        page = open_page()
+        ask(page, ANSWERED)
+        page.get_by_role("button", name="New conversation").click()
+        ask(page, "Who designed the Shearwater Current Meter?")
+        names = page.locator("#conversations .conversation")
+
+        page.get_by_role("button", name=f"More: {ANSWERED}").click()
+        page.get_by_label("Name", exact=True).fill("The <b>customs</b> house")
+        page.get_by_label("Pinned").check()
+        page.get_by_role("button", name="Done").click()
+        assert names.all_inner_texts() == ["The <b>customs</b> house", "Who designed the Shearwater Current Meter?"]
+
+        page.get_by_label("Search the conversations").fill("tobias greaves")
+        assert names.all_inner_texts() == ["Who designed the Shearwater Current Meter?"]
+        page.get_by_label("Search the conversations").fill("")
+        page.get_by_role("button", name="More: The").click()
+        with page.expect_download() as written:
+            page.get_by_role("button", name="Save as Markdown").click()
+        text = Path(written.value.path()).read_text("utf-8")
+        assert text.startswith("# The \\<b\\>customs\\</b\\> house\n\n## ")
+        assert "Cosima Brandt" in text
+        assert "- \\[W" in text
+        with page.expect_download() as kept:
+            page.get_by_role("button", name="Save as a file").click()
+        kept.value.save_as(tmp_path / "kept.json")
+        page.get_by_role("button", name="Delete", exact=True).click()
+        assert names.count() == 1
+
+        page.set_input_files("#conversation-open", tmp_path / "kept.json")
+        names.nth(1).wait_for()
+        assert "Cosima Brandt" in page.locator(".card .evidence").inner_text()
+        foreign = b'{"kind": "prefrag conversation", "turns": [{"question": 1}]}'
+        page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": foreign})
+        page.get_by_text("This is no conversation").wait_for()
+        assert names.count() == 2
+
 
 @pytest.fixture(scope="module")
 def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
