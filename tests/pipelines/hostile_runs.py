@@ -110,9 +110,8 @@ def _quote(prompt: str) -> str:
     """Quote the passages of a prompt, as they stand and in a line."""
     lines = prompt.split("\n")
     heads = [(head, text) for line, text in pairwise([*lines, ""]) if (head := _HEADED.match(line))]
-    # In a form of one's own the text stands beside its title.
-    titles = [head[2] for head, text in heads if text.startswith("| ") or head[1].endswith("title:")]
-    # No model quotes more of a line.
+    # In a form of one's own the text stands beside its title. No model quotes more of a line.
+    titles = [head[2][:2_000] for head, text in heads if text.startswith("| ") or head[1].endswith("title:")]
     quoted = [line[:2_000] for line in lines if line.startswith("| ")]
     in_line = " ".join(line.removeprefix("| ") for line in [*titles, *quoted])
     return "\n".join([f'A passage says "{in_line}", which I leave aside.', *quoted, ""])
