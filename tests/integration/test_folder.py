@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.integration.browser import open_browser
 from tests.server_process import server_process
 
 pytestmark = pytest.mark.slow
@@ -86,3 +87,17 @@ def test_its_changes_are_followed_and_a_folder_that_vanishes_keeps_its_answers(
     until(lambda: names(service) == ["new.txt", "tower.md"])
     shutil.rmtree(folder)
     until(lambda: state(service)["state"] == "away")
+
+
+def test_the_page_tells_how_far_the_folder_is_read_and_that_it_is_gone(
+    service: httpx.Client, folder: Path, tmp_path: Path
+):
+    with open_browser() as browser:
+        page = browser.new_page()
+        page.goto(str(service.base_url))
+        page.get_by_text("Reading Documents").wait_for(timeout=60_000)
+        page.locator("#folder-state").wait_for(state="hidden", timeout=60_000)
+
+        folder.rename(tmp_path / "unplugged")
+
+        page.get_by_text("Documents is not there, or cannot be read.").wait_for(timeout=60_000)
