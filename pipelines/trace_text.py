@@ -81,7 +81,8 @@ SENTENCES = {
         "<!caller?: the model gets a correction>"
     ),
     "verdict": (
-        "Verdict: <status?keep what was found><!status?switch to another source> ({judged_by}"
+        "Verdict: <status?keep what was found><switches?switch to another source>"
+        "<again?ask the preferred source in other words> ({judged_by}"
         "<unparsed?, whose two replies could not be read: on_doubt decides>)<analysis?. {analysis}>"
     ),
     "without_model": "{text}",
@@ -129,6 +130,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
+    values["switches"] = not data.get("status") and not data.get("again")
     match kind:
         case "found":
             seconds, titles = data.get("seconds") or 0.0, data.get("titles") or ()

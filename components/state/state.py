@@ -211,6 +211,7 @@ class Step(_Value):
         answer, or it is ``not_found``; None for the answer of a model.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, where the model was to give them.
     :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
+    :param asked: The sources of a supplement; empty for all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -236,6 +237,7 @@ class Step(_Value):
     certainty: Certainty | None = None
     tokens: tuple[tuple[str, float], ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    asked: tuple[str, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
     source: str | None = None

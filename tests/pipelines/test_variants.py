@@ -13,6 +13,7 @@ DIFFERENT = {
     "prefrag_dense": LOCAL,
     "prefrag_hybrid": LOCAL,
     "prefrag_linked": LOCAL,
+    "prefrag_patient": {"judge", "recorder", "reflector"},
     "prefrag_classifier": {"judge"},
     "prefrag_elasticsearch": {*LOCAL, "web", "web_again", "judge"},
     "prefrag_elasticsearch_dense": LOCAL,
