@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from prefrag.components.mspr.observation_refiner import ObservationRefiner
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
