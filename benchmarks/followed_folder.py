@@ -4,9 +4,10 @@
 
 The files are single passages, by default of `reading/train.jsonl` beside the checkout, again from the first one where
 there are too few. A folder of them is indexed by a first start of the command; each round starts it anew and asks a
-question of which the answer is there, as often as it takes. Then files are added, changed, moved and deleted, and
-folders moved, at random while the last of these servers runs; the end is when the index holds each file with its
-content of now, and no other.
+question of which the answer is there, as often as it takes; the processor time is that of the server until then
+(Linux), that of reading the folder apart. Then files are added, changed, moved and deleted, and folders moved, at
+random while the last of these servers runs; the end is when the index holds each file with its content of now, and no
+other.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ _QUESTION = "Which building stands at the quay of Pellhaven?"
 class Service:
     """The command on a folder."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, process: int) -> None:
+        self.process = process
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def answer(self) -> bool:
@@ -59,6 +61,12 @@ class Service:
         [collection] = self.client.get("/collections").json()["collections"]
         return collection["folder"]
 
+    def processor_seconds(self) -> float:
+        """Add up those of the command and of the process that serves."""
+        own = [str(self.process), *Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()]
+        times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:13] for each in own]
+        return sum(int(ticks) for both in times for ticks in both) / os.sysconf("SC_CLK_TCK")
+
 
 @contextmanager
 def start(folder: Path) -> Iterator[Service]:
@@ -66,7 +74,7 @@ def start(folder: Path) -> Iterator[Service]:
     command = [sys.executable, "-m", "prefrag.cli.main", str(folder), "--no-browser", "--port", str(port)]
     with (folder.parent / "log").open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
-            yield Service(port)
+            yield Service(port, process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -127,7 +135,8 @@ def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 
         for _ in range(rounds):
             with start(folder) as service:
                 seconds.append(wait(service.answer))
-                print(f"first answer {seconds[-1]:.1f} s, {service.state()}, load {os.getloadavg()[0]:.1f}", flush=True)
+                spent = f"{seconds[-1]:.1f} s, {service.processor_seconds():.1f} s of processor time"
+                print(f"first answer {spent}, {service.state()}, load {os.getloadavg()[0]:.1f}", flush=True)
                 ready = wait(lambda: service.state()["state"] == "following", 0.2)
                 print(f"the folder was looked through {ready:.1f} s later", flush=True)
                 if len(seconds) == rounds and changes:
