@@ -25,6 +25,7 @@ from haystack.dataclasses import ByteStream
 from prefrag.components.text.counted import counted
 from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.indexing.code_files import mark_code, split_code
+from prefrag.indexing.document_date import find_date
 from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
 from prefrag.indexing.mail_files import Mail, read_mails
@@ -230,9 +231,11 @@ class FileConverter:
         front_title = front_matter.get("title")
         name = path.name if form == CODE else path.stem
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
+        dated = find_date(front_matter, "" if form == CODE else found[0][0], path.name)
         for text, place, section in found:
             meta = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
+                **dated,
                 "title": title,
                 "kind": form,
             }
@@ -248,7 +251,7 @@ class FileConverter:
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
             title = one_form(_one_line(mail.subject)) or path.stem
-            of_the_mail = {**mail.fields, "title": title}
+            of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False

@@ -56,7 +56,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
-    known = {name: meta[name] for name in ("date", "modified") if isinstance(meta.get(name), str)}
+    known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     return {
         "id": document_id(kind, path or ""),
         "name": Path(path or "").name,

@@ -3,7 +3,7 @@
 import { call, callForFile } from "./api.js";
 import { byId, count, icon, make, strange } from "./dom.js";
 import { describe } from "./failures.js";
-import { splitAtSentence } from "./kinds.js";
+import { dateOf, splitAtSentence } from "./kinds.js";
 
 const dialog = byId("document");
 const FILE_STATES = {
@@ -65,10 +65,9 @@ function show(...parts) {
 function content(name, opened, found, sentence) {
   const { first, of, passages } = opened;
   const shown = passages.length < of ? `passages ${first} to ${first + passages.length - 1} of ${of}` : count(of, "passage");
-  const dated = opened.date ? `dated ${opened.date}` : opened.modified ? `changed ${opened.modified}` : "";
   const status = make("p", { role: "status", class: "upload-status" });
   return [
-    strange("p", [opened.name === opened.title ? "" : opened.name, dated, shown].filter(Boolean).join(" · "), "hint"),
+    strange("p", [opened.name === opened.title ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
     strange("p", opened.title || opened.name, "document-name"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
     opened.original && make("p", {}, make("button", {

@@ -54,6 +54,12 @@ export function placeOf(document) {
   ].filter(Boolean).join(" · ");
 }
 
+/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and what says so; may be empty. */
+export function dateOf({ date, date_in: where, modified }) {
+  if (date) return where === "name" ? `${date} (in its name)` : date;
+  return modified ? `changed ${modified}` : "";
+}
+
 /**
  * Cut a passage around its best sentence.
  * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.

@@ -3,6 +3,7 @@
 import re
 
 from prefrag.pipelines.references import (
+    date_text,
     evidence_texts,
     place_text,
     reference_text,
@@ -71,6 +72,12 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
     described = reference_text("1", {"id": "p3", "title": title, "heading": heading, "source": "local"})
 
     assert described == f"[1] {shown} (local)"
+
+
+def test_a_date_says_where_it_is_from_unless_the_document_states_it():
+    assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (in its name)"
+    assert date_text({"date": "2023-11-06", "date_in": "document", "modified": "2024-01-01"}) == "2023-11-06"
+    assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01"
 
 
 def test_code_has_a_line_and_what_was_attached_its_mail():
