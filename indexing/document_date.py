@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
 # Two numbers with a slash may be read both ways, so that they are no date.
