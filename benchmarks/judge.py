@@ -1,13 +1,16 @@
 """Measure the judge's small trees on the dev questions: accuracy with intervals, area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
+    python benchmarks/judge.py --shipped
     python benchmarks/judge.py --model 100
 
 The steps are those of runs over the two simulated sources of each corpus (its field `source`), with the queries of the
 simulated reader, a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
 "First kept" are runs as the pipelines make them, which keep the result of the first search. Intervals are of 1,000
-bootstrap samples of questions. The trees are trained on the train questions of all datasets and on files at home, so
-the shipped file is the result of seed 7; `--elsewhere` also trains them once without each dataset. `--model` calls
+bootstrap samples of questions. Beside them stand the share that the commoner verdict alone would have right, and how
+often what is needed at home is kept and what is not is left, each with its count and Wilson's interval. The trees are
+trained on the train questions of all datasets and on files at home, so the shipped file is the result of seed 7
+(`--shipped` reads it and trains nothing); `--elsewhere` also trains them once without each dataset. `--model` calls
 instead the language model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF)
 on this many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same
 steps.
@@ -41,6 +44,7 @@ from prefrag.components.judge.tree_judge import (  # noqa: E402
 from prefrag.components.state.state import Action, Search, Step, Verdict  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
 from prefrag.components.trees import BoostedTrees, load_trees  # noqa: E402
+from prefrag.evaluation.report.intervals import wilson  # noqa: E402
 from prefrag.training.dataset import Dataset  # noqa: E402
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
 from prefrag.training.judge_classifier.training import (  # noqa: E402
@@ -68,6 +72,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
+    parser.add_argument("--shipped", action="store_true", help="measure the trees that are shipped, without training")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -80,16 +85,19 @@ def main() -> None:
             steps = dev_steps(dataset(name, "dev"), options.seed)["judged"]
             judge_with_model(name, random.Random(options.seed).sample(steps, min(options.model, len(steps))))
         return
-    taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
-    taught["home"] = list(home_training_steps(options.home, options.seed))
-    trees = train([step for steps in taught.values() for step in steps], options.seed)
+    if options.shipped:
+        trees = load_trees(SHIPPED_TREES, FEATURES)
+    else:
+        taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
+        taught["home"] = list(home_training_steps(options.home, options.seed))
+        trees = train([step for steps in taught.values() for step in steps], options.seed)
     measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
     for name, runs in measured.items():
         for kind, steps in runs.items():
             for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
                 title = f"{name}, {kind}, {part}"
                 report(title, "classifier", chosen, score_with(trees), LEAST, options.seed)
-    if options.elsewhere:
+    if options.elsewhere and not options.shipped:
         for name, runs in measured.items():
             others = [step for other, steps in taught.items() if other != name for step in steps]
             apart = train(others, options.seed)
@@ -159,9 +167,19 @@ def report(
     area = mannwhitneyu(kept, switched).statistic / (len(kept) * len(switched)) if kept and switched else float("nan")
     print(
         f"{title:45} {judge:18} n {len(steps):4}  keep {len(kept) / len(steps):.2f}  "
-        f"accuracy {sum(right) / len(right):.3f} [{low:.3f}, {high:.3f}]  area {area:.3f}",
+        f"accuracy {sum(right) / len(right):.3f} [{low:.3f}, {high:.3f}]  area {area:.3f}  "
+        f"majority {max(len(kept), len(switched)) / len(steps):.3f}  "
+        f"kept {describe([score >= threshold for score in kept])}  left {describe([s < threshold for s in switched])}",
         flush=True,
     )
+
+
+def describe(right: Sequence[bool]) -> str:
+    """Write a share with its count and Wilson's interval, which takes the steps of a question for independent."""
+    if not right:
+        return "none"
+    share = wilson(100 * sum(right) / len(right), len(right))
+    return f"{sum(right)} of {len(right)} [{share.low / 100:.2f}, {share.high / 100:.2f}]"
 
 
 def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:

@@ -148,6 +148,24 @@ _PREFRAG = Rule(
     {**JUDGED, **REFLECTING, **USED},
     (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(4, 1, 3, 1, 4), Run(6, 2, 4, 2, 5), Run(5, 2, 3, 1, 3)),
 )
+_PATIENT = Rule(
+    {
+        **{text: keeps for text, keeps in JUDGED.items() if not text.startswith("used =")},
+        "the other source after two False verdicts in a row": lambda result: (
+            not any(
+                len(after["searched"]) == 2 and before["verdict"]["status"]
+                for before, after in itertools.pairwise(steps(result, "search"))
+            )
+        ),
+        "a supplement searches the other source alone": lambda result: all(
+            step["searched"] == ["web"] for step in steps(result, "answer")
+        ),
+        "all that was found is used": lambda result: result["counts"]["used"] == result["counts"]["total"],
+        **REFLECTING,
+        **USED,
+    },
+    (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(4, 1, 2, 1, 3), Run(6, 2, 3, 1, 4), Run(5, 2, 3, 0, 3)),
+)
 _DR_RAG = Rule(
     {"one model call (DR-RAG, 2.2)": lambda result: calls(result) == 1}
     | {"at most k = 6 documents (DR-RAG, table 5)": lambda result: len(result["documents"]) <= 6}
@@ -256,6 +274,7 @@ RULES = {
         (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(3, 1, 2, 0, 2), Run(4, 2, 3, 1, 3), Run(5, 2, 3, 1, 3)),
     ),
     "prefrag_linked": _PREFRAG,
+    "prefrag_patient": _PATIENT,
     "prefrag_classifier": Rule(
         {
             "no model call for a verdict": lambda result: calls(result, "judge") == 0,
@@ -284,6 +303,18 @@ RULES = {
     "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
+    "dr_rag_cfs_analysis": _DR_RAG,
+    "adaptive_retrieval": Rule(
+        {
+            **ONE_CALL,
+            **USED,
+            "one retrieval below the threshold, none from there on (Adaptive Retrieval, 6)": lambda result: all(
+                result["counts"]["total"] == event["retrieves"]
+                for event in result["trace"]
+                if event["kind"] == "popularity"
+            ),
+        }
+    ),
     "adaptive_rag": Rule(
         {
             "one class a question, by no model (Adaptive-RAG, 3.2)": lambda result: (

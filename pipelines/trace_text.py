@@ -45,6 +45,10 @@ SENTENCES = {
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
     "no_further_search": "No further search: the answer is due ({replies} replies)",
     "observation": "Observed from {source}: {documents}",
+    "popularity": (
+        "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "
+        "<retrieves?it is searched><!retrieves?nothing is searched><error?. It could not be counted: {error}>"
+    ),
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
     "read nothing": "Read: no answer stands in the passages",
@@ -77,7 +81,8 @@ SENTENCES = {
         "<!caller?: the model gets a correction>"
     ),
     "verdict": (
-        "Verdict: <status?keep what was found><!status?switch to another source> ({judged_by}"
+        "Verdict: <status?keep what was found><switches?switch to another source>"
+        "<again?ask the preferred source in other words> ({judged_by}"
         "<unparsed?, whose two replies could not be read: on_doubt decides>)<analysis?. {analysis}>"
     ),
     "without_model": "{text}",
@@ -125,6 +130,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
+    values["switches"] = not data.get("status") and not data.get("again")
     match kind:
         case "found":
             seconds, titles = data.get("seconds") or 0.0, data.get("titles") or ()
@@ -139,6 +145,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["sources"] = ", ".join(data.get("sources") or ())
         case "rewritten" if not data.get("question"):
             return "not rewritten"
+        case "popularity":
+            counts = data.get("counts") or {}
+            values["counts"] = counts and _join(f"{name} {count}" for name, count in counts.items())
         case "question_class":
             values["chosen"] = _CLASSES.get(str(data.get("chosen")), data.get("chosen"))
         case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier", "words"):

@@ -14,6 +14,7 @@ from watchfiles import Change, watch
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
+from prefrag.indexing.discovery import is_passed_over
 from prefrag.indexing.following import Drives, find_drives, is_mounted
 from prefrag.indexing.report import IndexReport
 from prefrag.server.collections import served_collection
@@ -144,8 +145,8 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change concerns files that are indexed: no hidden ones."""
-        return not any(part.startswith(".") for part in Path(path).relative_to(self._folder).parts)
+        """Check whether a change concerns files that are indexed: no hidden ones, and none that programs fill."""
+        return not any(map(is_passed_over, Path(path).relative_to(self._folder).parts))
 
 
 def _describe(report: IndexReport) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
 from haystack import component
 
-from prefrag.components.block import check_choice
+from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, State, Verdict
@@ -26,6 +27,9 @@ class SourceSwitchJudge:
     With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found decides the
     source of the next search, through a :class:`PreferenceSelector`: the retrieval adjustment label of MSPR (section
     III.C).
+
+    With ``patience`` a first False keeps the run at home: what was found is shown, and the reasoner asks the preferred
+    source in other words, before a query leaves for another one (not in the papers).
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class SourceSwitchJudge:
         judge_first_step: bool = False,
         switch_at: Literal["this_step", "next_step"] = "this_step",
         enabled: bool = True,
+        patience: int = 0,
     ):
         """Set up the component and its outputs.
 
@@ -44,6 +49,8 @@ class SourceSwitchJudge:
         :param switch_at: Which search a False verdict sends to another source: this step's, as in PrefRAG, or the next
             one's, as in MSPR.
         :param enabled: False keeps everything without a verdict: an ablation.
+        :param patience: How many False verdicts in a row are answered by a further query to the preferred source; the
+            next one switches.
         :raises ValueError: When the settings do not go together.
         """
         if not sources:
@@ -51,11 +58,15 @@ class SourceSwitchJudge:
         if not callable(getattr(judge, "judge", None)):
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
         check_choice(("this_step", "next_step"), switch_at=switch_at)
+        check_whole(0, patience=patience)
+        if patience and switch_at == "next_step":
+            raise ValueError("patience delays the switch of this step: set it to 0 with switch_at: next_step.")
         self.sources = list(sources)
         self.judge = judge
         self.judge_first_step = judge_first_step
         self.switch_at = switch_at
         self.enabled = enabled
+        self.patience = patience
         # A verdict for the next step switches nothing in this one.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
@@ -115,7 +126,16 @@ class SourceSwitchJudge:
         others = [source for source in self.sources if source in allowed and source not in searched]
         return named if named in others else next(iter(others), None)
 
+    def _asks_again(self, state: State) -> bool:
+        """Check whether the preferred source is asked once more before another one is."""
+        judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
+        # A step with two searches has switched.
+        in_row = takewhile(lambda one: not one[0].status and len(one[1]) == 1, judged)
+        return len(list(in_row)) < self.patience
+
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
+        alternative = self._alternative(state)
+        again = not verdict.status and alternative is not None and self._asks_again(state)
         state = state.with_last(verdict=verdict).with_event(
             "verdict",
             status=verdict.status,
@@ -123,9 +143,9 @@ class SourceSwitchJudge:
             analysis=verdict.analysis,
             score=verdict.score,
             parsed=verdict.parsed,
+            **({"again": True} if again else {}),
         )
-        alternative = self._alternative(state)
-        if verdict.status or alternative is None or self.switch_at == "next_step":
+        if verdict.status or alternative is None or again or self.switch_at == "next_step":
             return {"kept": state}
         query = state.query_for(alternative)
         return {f"switch_{alternative}": state.with_event("search", source=alternative, query=query)}

@@ -11,11 +11,11 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats import read_label
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
 from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, State
 
 _SCHEMA = object_schema(
@@ -39,6 +39,7 @@ class SelfReflector:
         chat_generator: ChatGenerator | None = None,
         prompt: str = "self_reflector",
         generation_kwargs: dict[str, Any] | None = None,
+        supplement: Literal["every", "others"] = "every",
     ):
         """Set up the component.
 
@@ -48,12 +49,15 @@ class SelfReflector:
         :param chat_generator: The model; needed for ``call``.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or the ``others``
+            than the preferred one, whose passages have been read, where one of them may be searched.
         :raises ValueError: When the settings do not go together.
         """
         if reflection is False:
             # YAML reads `off` without quotes as false.
             reflection = "off"
         check_choice(("reply", "call", "off"), reflection=reflection)
+        check_choice(("every", "others"), supplement=supplement)
         if reflection == "call" and chat_generator is None:
             raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
         prompt_path(prompt)
@@ -61,6 +65,7 @@ class SelfReflector:
         self.chat_generator = chat_generator
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
+        self.supplement = supplement
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
     def warm_up(self) -> None:
@@ -85,7 +90,7 @@ class SelfReflector:
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, marks=prompt_marks(state)) if shown else ""
+            observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [state.attached, *(step.documents for step in state.steps)]
@@ -116,9 +121,12 @@ class SelfReflector:
         )
         if not supplement:
             return {"accepted": state}
-        for source in state.settings.sources:
+        sources = state.settings.sources
+        others = tuple(source for source in sources if source != state.settings.preferred)
+        asked = others if others and self.supplement == "others" else sources
+        for source in asked:
             state = state.with_event("search", source=source, query=state.question)
-        return {"supplement": replace(state, supplements=state.supplements + 1)}
+        return {"supplement": replace(state.with_last(asked=asked), supplements=state.supplements + 1)}
 
 
 def _read(text: str) -> dict[str, Any] | None:

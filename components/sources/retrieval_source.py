@@ -188,7 +188,8 @@ class RetrievalSource(Block):
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
-        is_closed = is_closed or self.name not in settings.sources or query.is_done(self.name)
+        asked = set(settings.sources).intersection(query.step.asked or settings.sources)
+        is_closed = is_closed or self.name not in asked or query.is_done(self.name)
         request = SearchRequest(query.query_for(self.name), settings.top_k, settings.filters, is_closed, leaves, query)
         request.context = self._context(query)
         request.put_last = query.retrieved if self.observed_last else ()

@@ -26,7 +26,6 @@ SUMMARY = "_summary"
 # The metadata fields that only the application may set: those of a document of a source are dropped.
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
-Prompts = Literal["product", "paper"]
 Certainty = Literal["stated", "probably", "not_found"]
 
 
@@ -212,6 +211,7 @@ class Step(_Value):
         answer, or it is ``not_found``; None for the answer of a model.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, where the model was to give them.
     :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
+    :param asked: The sources of a supplement; empty for all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -237,6 +237,7 @@ class Step(_Value):
     certainty: Certainty | None = None
     tokens: tuple[tuple[str, float], ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    asked: tuple[str, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
     source: str | None = None
@@ -268,8 +269,8 @@ class RunSettings(_Value):
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
-    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``paper`` shows the model
-        what the papers' prompts show, to measure a method.
+    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``plain`` does neither,
+        to measure a method; a folder holds prompts of the user in the place of the plain ones.
     :param answer_type: The kind of answer that the question has: a few words, yes or no, or one of its options.
     :param instructions: What an operator asks of the answers: their language, tone and form. Only the models that write
         an answer are shown them.
@@ -283,7 +284,7 @@ class RunSettings(_Value):
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
     typed_only: tuple[str, ...] = ()
-    prompts: Prompts = "product"
+    prompts: str = "product"
     answer_type: AnswerType = "short"
     instructions: str = ""
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from prefrag.evaluation.report.intervals import CONFIDENCE, Interval, intervals, wilson
+from prefrag.evaluation.report.intervals import CONFIDENCE, Interval, intervals, tango, wilson
 from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
@@ -29,6 +29,8 @@ from prefrag.evaluation.report.significance import compute_p, correct
 
 # With fewer pairs a difference says little about other questions, whatever the test says.
 FEWEST = 30
+# With fewer pairs of which one alone is right, resampling them tells too little.
+FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
@@ -134,7 +136,7 @@ def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
     columns = [_collect_values(run, ids, COMPARED) - _collect_values(other, ids, COMPARED) for run, other in pairs]
     stacked = np.hstack(columns)
-    every = zip(intervals(stacked), compute_p(stacked), strict=True)
+    every = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
     common = set(ids)
     return [
         Comparison(
@@ -145,10 +147,22 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             tuple(id for id in other.predictions if id not in run.predictions),
             tuple(id for id in run.predictions if id in other.predictions and id not in common),
             list_differences(run, other),
-            {measure.key: Difference(measure, one, p, p) for measure in COMPARED for one, p in (next(every),) if one.n},
+            {
+                measure.key: Difference(measure, _choose_interval(measure, one, values), p, p)
+                for measure in COMPARED
+                for one, p, values in (next(every),)
+                if one.n
+            },
         )
         for run, other in pairs
     ]
+
+
+def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
+    """Return Tango's interval where an answer is right or wrong and few differ, else that of the bootstrap."""
+    better, worse = (int((differences == difference).sum()) for difference in (100, -100))
+    few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
+    return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap
 
 
 def _correct(family: Sequence[Comparison]) -> list[Comparison]:

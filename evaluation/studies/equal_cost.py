@@ -6,13 +6,14 @@ Each loop runs with one to six steps. Its accuracy is set against retrievals mad
 source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
 equal accuracy. Whatever the reader decides is right but for a tenth (`ERRING`; `--set` changes that for all lines).
 Evaluations that are in the folder are not made again. With `--questions dev --questions train` the loops of which
-nothing is trained run on both, for narrower intervals.
+nothing is trained run on both, for narrower intervals. With `--try "NAME PATH=VALUE ..."`, a pipeline
+and what is changed in it, a changed loop is set against those that it has to beat (`RIVALS`) in place of the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,6 +55,7 @@ class Line:
     reference: str = "prefrag"  # the line that is compared with it
     steps: Sequence[int] = STEPS  # none where it does not loop
     is_trained: bool = False  # whether a part of it has learnt from the train questions
+    changed: Sequence[str] = ()  # settings of the pipeline, as for `--set`
 
 
 LINES = (
@@ -70,6 +72,8 @@ LINES = (
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
+# What a changed loop is compared with.
+RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,17 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     return Difference(float(means[0]), float(low), float(high), is_everywhere, (start, end), at_equal_accuracy)
 
 
+def list_lines(tried: Sequence[str] = ()) -> list[Line]:
+    """List the lines: all of them, or each changed loop with those that are compared with it."""
+    rivals = [line for line in LINES if line.name in RIVALS]
+    lines = []
+    for pipeline, *changed in map(str.split, tried):
+        name = " ".join([Path(pipeline).stem, *changed])
+        lines += [Line(name, pipeline, reference=name, changed=changed)]
+        lines += [replace(rival, reference=name) for rival in rivals]
+    return lines or list(LINES)
+
+
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
@@ -163,7 +178,9 @@ def list_cells(
             for name in files
             for cell in combine_cells([dataset], [line.pipeline], name, {**settings, "changes": [changes]})
         ]
-        for changes in ([f"start.max_steps={number}"] if number else [] for number in line.steps or (0,))
+        for changes in (
+            [*line.changed, *([f"start.max_steps={number}"] if number else [])] for number in line.steps or (0,)
+        )
     ]
 
 
@@ -219,17 +236,20 @@ def main(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Of the policy, for all lines.")
     ] = None,
     questions: Annotated[list[str] | None, typer.Option(help="dev, or dev and train for what is not trained.")] = None,
+    tried: Annotated[
+        list[str] | None, typer.Option("--try", metavar="NAME", help="A changed loop, against those it is to beat.")
+    ] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture a dataset there.")] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
 ) -> None:
     """Draw the curves and print the tables."""
-    policy = read_fields(Experiment, None, changes or ())
+    policy, lines = read_fields(Experiment, None, changes or ()), list_lines(tried or ())
     folders = find_dataset_folders(datasets, "dev")
     cells = {
         (folder.name, line.name): list_cells(line, folder, policy, questions or ["dev"])
         for folder in folders
-        for line in LINES
+        for line in lines
     }
     wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
     done = evaluate_all(wanted, output, processes=processes)
@@ -238,12 +258,12 @@ def main(
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}
     if pictures is not None:
         for folder in folders:
-            shown = {line.name: curves[folder.name, line.name] for line in LINES}
+            shown = {line.name: curves[folder.name, line.name] for line in lines}
             draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
     print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")
     head = ["measure", "compared", *(folder.name for folder in folders)]
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    for row in list_rows(LINES, curves):
+    for row in list_rows(lines, curves):
         print("| " + " | ".join(row) + " |")
 
 

@@ -2,7 +2,7 @@
 
 import { count, icon, make, strange } from "./dom.js";
 import { feedbackForm } from "./feedback.js";
-import { kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js";
+import { dateOf, kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js";
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
@@ -96,7 +96,7 @@ function givenSentences(result) {
 function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
-  const dated = document?.date ?? (document?.modified && `changed ${document.modified}`);
+  const dated = document && dateOf(document);
   return make("li", { class: `from-${kindOf(one.mark)}` },
     // The thing that has the earlier of two dates may have its name in the title.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
@@ -158,7 +158,7 @@ function sourceItem(document, documents) {
   },
     make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
       strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
-    placeOf(document) && strange("span", placeOf(document), "hint"),
+    (placeOf(document) || dateOf(document)) && strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · "), "hint"),
     strange("span", shown.slice(0, SNIPPET), "snippet")));
 }
 

@@ -43,13 +43,21 @@ export function titleOf(document) {
 
 /** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
 export function placeOf(document) {
-  const { file, heading, page, position } = document;
+  const { attachment, file, heading, line, mail, page, position } = document;
   return [
     file && file.replace(/\.\w{1,8}$/, "") !== document.title ? file : "",
     heading ?? "",
+    attachment && mail ? `attached to ${mail}` : "",
     page === undefined || page === null ? "" : `page ${page}`,
+    line === undefined || line === null ? "" : `line ${line}`,
     position ? `part ${position.number} of ${position.of}` : "",
   ].filter(Boolean).join(" · ");
+}
+
+/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and what says so; may be empty. */
+export function dateOf({ date, date_in: where, modified }) {
+  if (date) return where === "name" ? `${date} (in its name)` : date;
+  return modified ? `changed ${modified}` : "";
 }
 
 /**

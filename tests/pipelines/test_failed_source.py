@@ -11,7 +11,12 @@ from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-METHODS = {"prefrag": "Search_Engine", "prefrag_elasticsearch": "Search_Engine", "mspr": "Search_Local"}
+METHODS = {
+    "prefrag": "Search_Engine",
+    "prefrag_patient": "Search_Engine",
+    "prefrag_elasticsearch": "Search_Engine",
+    "mspr": "Search_Local",
+}
 
 
 def broken(method: str) -> Any:

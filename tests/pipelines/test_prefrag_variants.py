@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
+from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, kinds, local, scripted, search, verdict, web
 
@@ -96,3 +97,38 @@ class TestWithoutReflection:
 
         assert [step["source"] for step in result["steps"]] == ["local", "local", "web", None]
         assert result["usage"]["calls"] == {"reasoner": 4, "judge": 2}
+
+
+class TestPatient:
+    PIPELINE = "prefrag_patient"
+    SEARCHES = (search("alpha"), search("gamma"), search("beta delta"))
+
+    async def test_asks_at_home_once_more_and_shows_what_both_gave_when_it_leaves(self):
+        # The first False is that nothing was found.
+        pipeline = scripted(*self.SEARCHES, answer(), verdicts=(verdict(False),), pipeline=self.PIPELINE)
+
+        result = await pipelines.ask_async(Pipeline.loads(pipeline.dumps()), QUESTION)
+
+        assert [step["source"] for step in result["steps"]] == ["local", None, "local+web", None]
+        assert [call["query"] for call in CALLS["web"]] == ["beta delta"]
+        assert "Beta is a yard" in CALLS["model"][-1]["prompt"]
+        assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
+
+    async def test_stays_where_the_second_search_at_home_helps(self):
+        result = await run(self.PIPELINE, *self.SEARCHES, answer(), verdicts=(verdict(True),))
+
+        assert [step["searched"] for step in result["steps"]] == [["local"], ["local"], ["local"], []]
+        assert CALLS.get("web") is None
+
+    async def test_a_doubted_answer_is_looked_up_elsewhere(self):
+        result = await run(self.PIPELINE, search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
+
+        assert (result["steps"][1]["searched"], result["steps"][1]["source"]) == (["web"], "web")
+        assert [call["query"] for call in CALLS["local"]] == ["alpha"]
+
+    async def test_a_doubted_answer_is_looked_up_at_home_where_the_web_is_closed(self):
+        replies = (search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
+
+        result = await run(self.PIPELINE, *replies, options={"sources": ["local"]})
+
+        assert [step["searched"] for step in result["steps"]] == [["local"], ["local"], []]

@@ -46,6 +46,11 @@ from tests.for_each import for_each
         "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
     ),
     (
+        "verdict",
+        {"status": False, "judged_by": "model", "analysis": "", "parsed": True, "again": True},
+        "Verdict: ask the preferred source in other words (by the model)",
+    ),
+    (
         "evaluated",
         {
             "source": "local",

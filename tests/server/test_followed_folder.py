@@ -85,7 +85,7 @@ def test_without_its_folder_it_orders_nothing(orders: Script, tmp_path: Path):
 
 def test_hidden_files_do_not_concern_it(tmp_path: Path):
     followed = FollowedFolder(tmp_path / ".notes", "own", mock.Mock())
-    names = ["a.txt", "sub/a.txt", ".a.txt.swp", ".git/a.txt", "sub/.obsidian/a.md"]
+    names = ["a.txt", "sub/a.txt", ".a.txt.swp", ".git/a.txt", "node_modules/a.js", "sub/.obsidian/a.md"]
 
     concerned = [name for name in names if followed._concerns(Change.added, str(tmp_path / ".notes" / name))]
 

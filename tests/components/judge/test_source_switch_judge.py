@@ -36,6 +36,9 @@ class TestInit:
         ({"judge": "model"}, "judge is 'model': give the block of a judge, such as ModelJudge"),
         ({"judge": None}, "judge is None"),
         ({"switch_at": "once"}, "set it to this_step or next_step"),
+        ({"patience": -1}, "patience is -1: set it to a whole number of at least 0"),
+        ({"patience": True}, "patience is True"),
+        ({"patience": 1, "switch_at": "next_step"}, "patience delays the switch of this step"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -126,6 +129,44 @@ class TestAlternative:
 
         assert kinds(after) == ["verdict", "search"]
         assert after.events[-1].data == {"source": "web", "query": "beta"}
+
+
+class TestPatience:
+    HOME = Verdict(False, "model", "Compared.")
+
+    def judged(self, *earlier: Step, patience: int = 1, status: bool = False, **changes: Any) -> tuple[str, State]:
+        reached = state(FIRST, *earlier, SECOND, **changes)
+        return next(iter(switch(status, patience=patience).run(reached).items()))
+
+    def test_keeps_a_first_false_at_home_and_the_trace_says_so(self):
+        output, after = self.judged()
+
+        assert (output, kinds(after), after.events[0].data["again"]) == ("kept", ["verdict"], True)
+        assert not after.step.verdict.status  # type: ignore[union-attr]
+
+    @for_each(
+        "patience, falses, output", (1, 1, "switch_web"), (2, 1, "kept"), (2, 2, "switch_web"), (0, 0, "switch_web")
+    )
+    def test_ends_with_so_many_in_a_row(self, patience: int, falses: int, output: str):
+        earlier = [observed_step(document(f"{number}"), verdict=self.HOME) for number in range(falses)]
+
+        found, after = self.judged(*earlier, patience=patience)
+
+        assert (found, "again" in after.events[0].data) == (output, output == "kept")
+
+    def test_begins_anew_after_a_true_and_after_a_switch_but_not_after_a_reply_without_a_search(self):
+        waited = observed_step(document("a"), verdict=self.HOME)
+        kept = observed_step(document("b"), verdict=Verdict(True, "model", "Compared."))
+        switched = search_step("c", found(), found(source="web"), verdict=self.HOME, observed=True)
+
+        assert self.judged(waited, kept)[0] == "kept"
+        assert self.judged(waited, switched)[0] == "kept"
+        assert self.judged(waited, Step(Action.UNREADABLE, observed=True))[0] == "switch_web"
+
+    def test_is_not_needed_where_nothing_is_left_for(self):
+        for changes in ({"status": True}, {"sources": ("local",)}):
+            output, after = self.judged(**changes)
+            assert (output, "again" in after.events[0].data) == ("kept", False)
 
 
 class TestSwitchAtTheNextStep:

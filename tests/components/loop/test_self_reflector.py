@@ -35,6 +35,7 @@ class TestInit:
         "changes, message",
         ({"reflection": "maybe"}, "set it to reply, call or off"),
         ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
+        ({"supplement": "web"}, "set it to every or others"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
@@ -59,6 +60,18 @@ class TestLabelOfTheReply:
         assert [event.to_dict() for event in reached.events[1:]] == [
             {"kind": "search", "step": 1, "source": source, "query": QUESTION} for source in ("local", "archive")
         ]
+
+    @for_each(
+        "sources, asked",
+        (("local", "archive", "web"), ("archive", "web")),
+        # Where the web is closed, the supplement is made at home.
+        (("local",), ("local",)),
+    )
+    def test_that_is_negative_searches_the_others_alone_where_that_is_set(self, sources: Any, asked: Any):
+        _, reached = reflected(labelled(Label.INCORRECT, sources=sources), supplement="others")
+
+        assert reached.step.asked == asked
+        assert [event.data["source"] for event in reached.events[1:]] == list(asked)
 
     @for_each("label", *NEGATIVE)
     @for_each("supplements, allowed", (1, 1), (0, 0), (2, 1))

@@ -538,6 +538,14 @@ class TestSwitchedOff:
         assert local.queries == []
         assert last_search(output).skipped
 
+    def test_a_source_that_a_supplement_leaves_out_calls_nobody(self):
+        local = Giving(document("a"))
+
+        output = source(local).run(state(answer_step(asked=("web",))))
+
+        assert local.queries == []
+        assert last_search(output).skipped
+
 
 class TestLeavingThisMachine:
     @for_each(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.evaluation.report.comparison import Comparison, compare, score_intervals
+from prefrag.evaluation.report.intervals import tango
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_runs
 
 
@@ -26,9 +27,18 @@ def test_nothing_right_or_everything_right_is_not_certain(tmp_path: Path) -> Non
 
 
 def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
-    for difference in compare_two(tmp_path, 20, 20).differences.values():
-        assert (difference.interval.low, difference.interval.mean, difference.interval.high) == (0.0, 0.0, 0.0)
+    for key, difference in compare_two(tmp_path, 20, 20).differences.items():
+        # Of right and wrong answers, 40 alike do not prove that the next ones are.
+        bound = pytest.approx(8.763, abs=1e-3) if key in ("acc", "em") else 0.0
+        assert (-difference.interval.low, difference.interval.mean, difference.interval.high) == (bound, 0.0, bound)
         assert difference.verdict == "no difference shown"
+
+
+@pytest.mark.parametrize("right", [29, 30])
+def test_where_fewer_than_ten_answers_differ_the_interval_is_that_of_the_score_test(tmp_path: Path, right: int) -> None:
+    interval = compare_two(tmp_path, right, 20).differences["acc"].interval
+
+    assert (interval == tango(right - 20, 0, 40)) is (right == 29)
 
 
 def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from prefrag.evaluation.report.intervals import intervals, wilson
+from prefrag.evaluation.report.intervals import intervals, tango, wilson
+from tests.for_each import for_each
 
 
 def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
@@ -66,6 +67,34 @@ def test_scipy_gives_the_same_interval_of_every_proportion() -> None:
         ours = wilson(100 * right / n, n)
 
         assert (ours.low / 100, ours.high / 100) == pytest.approx((theirs.low, theirs.high), abs=1e-12), (right, n)
+
+
+def test_the_interval_of_a_difference_of_few_pairs_is_the_published_one() -> None:
+    # Bentur and others (2009), by Fagerland, Lydersen and Laake (2017), table 8.6; Newcombe (1998).
+    for better, worse, n, low, high in ((1, 7, 21, -51.72, -2.60), (12, 2, 50, 6.11, 34.47)):
+        interval = tango(better, worse, n)
+
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.01)
+        assert (-interval.high, -interval.low) == (tango(worse, better, n).low, tango(worse, better, n).high)
+    assert (tango(0, 0, 154).low, tango(0, 0, 154).high) == pytest.approx((-2.434, 2.434), abs=1e-3)
+    assert tango(30, 0, 30).high == 100.0
+
+
+@for_each("better, worse, n", (0, 1, 44), (3, 5, 100), (9, 0, 82))
+def test_its_bounds_are_where_the_score_test_stops_to_doubt(better: int, worse: int, n: int) -> None:
+    from scipy.optimize import minimize_scalar
+
+    interval = tango(better, worse, n)
+    for difference in (interval.low / 100, interval.high / 100):
+
+        def surprise(share: float, difference: float = difference) -> float:
+            cells = ((better, share + difference), (worse, share), (n - better - worse, 1 - 2 * share - difference))
+            return -sum(count * math.log(max(cell, 1e-300)) for count, cell in cells)
+
+        bounds = (max(0.0, -difference), (1 - difference) / 2)
+        share = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 1e-12}).x
+        deviation = math.sqrt((2 * share + difference - difference**2) / n)
+        assert abs((better - worse) / n - difference) / deviation == pytest.approx(1.959964, abs=1e-3)
 
 
 def test_questions_without_a_value_are_out_of_the_mean() -> None:

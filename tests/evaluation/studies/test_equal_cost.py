@@ -10,7 +10,17 @@ import pytest
 
 from prefrag.evaluation.report.measures import ACC, CALLS, TOTAL, TOTAL_WEB
 from prefrag.evaluation.studies import equal_cost
-from prefrag.evaluation.studies.equal_cost import LINES, Curve, Line, compare, list_best, list_cells, main
+from prefrag.evaluation.studies.equal_cost import (
+    LINES,
+    RIVALS,
+    Curve,
+    Line,
+    compare,
+    list_best,
+    list_cells,
+    list_lines,
+    main,
+)
 from prefrag.evaluation.studies.matrix import Cell
 from tests.evaluation.report.run_folders import predictions, write_run
 from tests.for_each import for_each
@@ -91,6 +101,19 @@ def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothi
     assert [[cell.name for cell in row] for row in by_name["crag"]] == [["crag", "crag"]]
     assert {cell.experiment.judge_error for row in by_name["prefrag"] for cell in row} == {0.2}
     assert {cell.experiment.judge_error for row in by_name["prefrag, coin"] for cell in row} == {0.5}
+
+
+def test_a_changed_loop_is_set_against_those_that_it_has_to_beat():
+    lines = list_lines(["own.yaml", "prefrag judge.patience=2"])
+
+    assert [(line.name, line.reference) for line in lines[4:]] == [
+        ("prefrag judge.patience=2", "prefrag judge.patience=2"),
+        *((rival, "prefrag judge.patience=2") for rival in RIVALS),
+    ]
+    assert (lines[0].name, lines[0].pipeline) == ("own", "own.yaml")
+    cells = list_cells(lines[4], Path("musique"), {})
+    assert [cell.name for row in cells for cell in row][-1] == "prefrag judge.patience=2 start.max_steps=6"
+    assert list_lines() == list(LINES)
 
 
 @pytest.mark.slow

@@ -1,0 +1,77 @@
+"""Find the date of a document: the one that it states, or that in its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
+_YEAR = r"(?P<y>(?:19|20)\d\d)"
+# Two numbers with a slash may be read both ways, so that they are no date.
+_WRITTEN = (
+    rf"{_YEAR}-(?P<m>\d\d)-(?P<d>\d\d)",
+    rf"(?P<d>\d{{1,2}})\. ?(?P<m>\d{{1,2}})\. ?{_YEAR}",
+    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\.?,? {_YEAR}",
+    rf"(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}",
+)
+# A line of a date with up to three words before it, such as "Stand:", "Cork," or "Last updated on".
+_LINES = tuple(re.compile(rf"(?:[^\W\d]+[:,.]? ){{0,3}}{each}\.?", re.IGNORECASE) for each in _WRITTEN)
+_NAMES = (
+    re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"),
+    re.compile(rf"(?<!\d)(?P<d>\d\d)[-_.](?P<m>\d\d)[-_.]{_YEAR}(?!\d)"),
+    re.compile(rf"(?<!\d){_YEAR}[-_](?P<m>\d\d)(?!\d)"),
+)
+_FIRST_LINES, _LONGEST = 12, 80
+IN_DOCUMENT, IN_NAME = "document", "name"
+
+
+def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
+    """Find when a document was written, as far as it or its name says so.
+
+    :param meta: Its own metadata, such as the front matter of Markdown or the head of a mail.
+    :param text: The beginning of its text.
+    :param name: The name of its file.
+    :returns: `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where neither
+        says it. A date in the metadata that cannot be read stays as it is.
+    """
+    if isinstance(stated := meta.get("date"), str) and stated.strip():
+        return {"date": _read(_LINES, stated.strip()[:10]) or stated, "date_in": IN_DOCUMENT}
+    for line in text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]:
+        if len(line) <= _LONGEST and (found := _read(_LINES, line.strip())):
+            return {"date": found, "date_in": IN_DOCUMENT}
+    for pattern in _NAMES:
+        for match in pattern.finditer(name):
+            if found := _write(match):
+                return {"date": found, "date_in": IN_NAME}
+    return {}
+
+
+def _read(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
+    return next((found for each in patterns if (match := each.fullmatch(text)) and (found := _write(match))), "")
+
+
+def _write(match: re.Match[str]) -> str:
+    parts = match.groupdict()
+    name = parts.get("n")
+    month = _MONTHS.index(next(each for each in _MONTHS if each.startswith(name.lower()[:3]))) + 1 if name else 0
+    try:
+        found = date(int(parts["y"]), month or int(parts["m"]), int(parts.get("d") or 1)).isoformat()
+    except ValueError:
+        return ""
+    return found if parts.get("d") else found[:7]
