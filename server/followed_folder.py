@@ -29,6 +29,9 @@ _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 _POLL_MS = 5_000
+# With more at once the system may have lost some, so the whole folder is looked through, too.
+_MOST_CHANGES = 2_000
+_MOST_NAMED = 5
 
 
 class FollowedFolder:
@@ -106,6 +109,8 @@ class FollowedFolder:
             if not is_mounted(str(self._folder), drives):
                 return
             waiting.update(path for _, path in changes)
+            if len(waiting) > _MOST_CHANGES:
+                waiting.add(str(self._folder))
             if not waiting or time.monotonic() < next_try:
                 continue
             if (problem := self._index(waiting, drives)) is None:
@@ -135,7 +140,7 @@ class FollowedFolder:
         self._state = {"state": "following"}
         if sentence := _describe(report):
             log.info("{}: {}", self.collection, sentence)
-        for skipped in report.skipped:
+        for skipped in report.skipped[:_MOST_NAMED]:
             log.warning("Skipped {}", skipped)
         return None
 

@@ -52,6 +52,14 @@ def test_the_whole_folder_comes_first_and_then_each_batch_of_changes(orders: Scr
     assert orders.followed.describe() == {"state": "following"}  # type: ignore[attr-defined]
 
 
+def test_after_very_many_changes_at_once_the_whole_folder_is_looked_through(
+    orders: Script, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(followed_folder, "_MOST_CHANGES", 2)
+
+    assert orders([], ["a.txt", "b.txt", "c.txt"], ["a.txt"])[1:] == [[".", "a.txt", "b.txt", "c.txt"], ["a.txt"]]
+
+
 def test_what_failed_is_done_with_what_comes_next_after_a_pause(orders: Script, monkeypatch: pytest.MonkeyPatch):
     clock = iter(range(0, 1000, 3))
     monkeypatch.setattr(followed_folder.time, "monotonic", lambda: next(clock))
