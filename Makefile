@@ -11,7 +11,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm coverage lint format variants docs lock \
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm peers coverage lint format variants docs lock \
   release clean
 
 help:  ## show what there is
@@ -48,6 +48,9 @@ test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorc
 test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on this machine's processor
 	@PREFRAG_TEST_VLLM="$(CURDIR)/.venv-vllm/$(BIN_FOLDER)/python" $(BIN)/pytest -q tests/vllm
 
+peers: .venv-peers/.dev  ## processor time beside other frameworks: make peers DATA=folder with dev.jsonl and corpus.jsonl
+	@.venv-peers/$(BIN_FOLDER)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)")
+
 lint: $(VENV)/.dev  ## check style and types
 	@rm -rf build/typed && mkdir -p build/typed/prefrag && \
 	for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
@@ -75,7 +78,7 @@ release: | $(BIN)/python  ## write the wheel, the sources and their hashes into 
 	  > .sums && mv .sums SHA256SUMS && cat SHA256SUMS
 
 clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .venv-train .venv-vllm .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
+	rm -rf .venv .venv-haystack3 .venv-train .venv-vllm .venv-peers .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -114,6 +117,13 @@ $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
 	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check -e '.[train]'
+	@touch $@
+
+.venv-peers/.dev: requirements.lock pyproject.toml
+	@echo "Setting up .venv-peers, once ..."
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/$(BIN_FOLDER)/$(PIP_INSTALL) -e . "$$(grep '^haystack-ai==' requirements.lock)" pytest hypothesis \
+	  langgraph langchain langchain-openai llama-index-core llama-index-llms-openai-like
 	@touch $@
 
 # torchvision, torchaudio and torchcodec come built for CUDA, and vLLM does not start beside them.

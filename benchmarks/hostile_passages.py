@@ -2,30 +2,34 @@
 
 PrefRAG in the formats text, json, tools and tags, MSPR, and DR-RAG, each with a model that behaves, one that quotes the
 passage before every reply, and one that believes it and cites what it forges. The last column counts prompts that
-differ outside the quoted lines, or hold a control token.
+differ outside the quoted lines, or hold a control token. The prompts are those of a mode: `product`, `plain`, or `own`,
+the folder that docs/prompts.md shows.
 
-    python -m benchmarks.hostile_passages
+    python -m benchmarks.hostile_passages [product|plain|own]
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 
 os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,tests", "PREFRAG_WEB": "on"}
 
 from tests.hostile_passages import PASSAGES
-from tests.pipelines.hostile_runs import MODELS, REACHED, WAYS, run_hostile
+from tests.pipelines.hostile_runs import MODELS, MODES, REACHED, WAYS, run_hostile
 
 
-def main() -> None:
+def main(mode: str) -> None:
+    if mode not in MODES:
+        sys.exit(f"There is no mode {mode}: give {', '.join(MODES)}.")
     totals = dict.fromkeys(REACHED, 0)
     runs = 0
     print("| class | passages |", " | ".join(REACHED), "|\n|---|---|" + "---|" * len(REACHED))
     for kind, passages in PASSAGES.items():
         counts = dict.fromkeys(REACHED, 0)
         for passage in passages:
-            reached = [run_hostile(*way, model, [passage]) for way in WAYS for model in MODELS]
+            reached = [run_hostile(*way, model, [passage], mode) for way in WAYS for model in MODELS]
             runs += len(reached)
             for name in REACHED:
                 counts[name] += any(name in each for each in reached)
@@ -38,4 +42,4 @@ def main() -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PREFRAG_DATA_DIR"] = folder
-        main()
+        main(sys.argv[1] if len(sys.argv) > 1 else "product")

@@ -303,6 +303,18 @@ RULES = {
     "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
+    "dr_rag_cfs_analysis": _DR_RAG,
+    "adaptive_retrieval": Rule(
+        {
+            **ONE_CALL,
+            **USED,
+            "one retrieval below the threshold, none from there on (Adaptive Retrieval, 6)": lambda result: all(
+                result["counts"]["total"] == event["retrieves"]
+                for event in result["trace"]
+                if event["kind"] == "popularity"
+            ),
+        }
+    ),
     "adaptive_rag": Rule(
         {
             "one class a question, by no model (Adaptive-RAG, 3.2)": lambda result: (

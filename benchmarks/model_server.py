@@ -214,7 +214,7 @@ class ModelServer:
         await send({"type": "http.response.body", "body": payload})
 
     def _completion(self, request: dict[str, Any]) -> dict[str, Any]:
-        prompt = "\n".join(str(message["content"]) for message in request["messages"])
+        prompt = "\n".join(str(message.get("content")) for message in request["messages"])
         text = self._script(prompt)
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         if request.get("logprobs"):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Of files of one reason.
 _MOST_NAMED = 5
+_MOST_KINDS = 10
 
 
 class Store(StrEnum):
@@ -268,8 +269,13 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
     if others := report.other_kinds:
-        kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
-        typer.echo(f"{counted(others.total(), 'file')} of other kinds left out: {one_line(kinds)}.")
+        from prefrag.indexing.discovery import why_left_out
+
+        typer.echo(f"{counted(others.total(), 'file')} of other kinds left out:")
+        for suffix, files in others.most_common(_MOST_KINDS):
+            typer.echo("  " + one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}"))
+        if len(others) > _MOST_KINDS:
+            typer.echo(f"  {counted(len(others) - _MOST_KINDS, 'other kind')}")
     if gone := report.vanished:
         names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
         count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"

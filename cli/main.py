@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from prefrag.cli.ask import ask
 from prefrag.cli.chat import chat
@@ -20,6 +22,7 @@ from prefrag.cli.documents import (
 )
 from prefrag.cli.errors import EXIT_CODES, report_errors
 from prefrag.cli.feedback import export_feedback, list_feedback
+from prefrag.cli.folder import follow_folder
 from prefrag.cli.keys import add, list_keys, revoke
 from prefrag.cli.mcp import serve_tools
 from prefrag.cli.serve import serve
@@ -42,9 +45,22 @@ def list_pipelines(
     typer.echo("\n".join(names()) if draw is None else mermaid(load(draw)))
 
 
+class _CommandOrFolder(TyperGroup):
+    """Takes what is no command, but looks like a path, for the folder to ask: `prefrag ~/Documents`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command."""
+        word = args[0]
+        is_path = os.path.exists(word) or word.startswith(("~", ".")) or os.path.basename(word) != word
+        if is_path and self.get_command(ctx, word) is None:
+            args = ["FOLDER", *args]
+        return super().resolve_command(ctx, args)
+
+
 def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
     group = typer.Typer(
         name=name,
+        cls=_CommandOrFolder if name == "prefrag" else TyperGroup,
         help=description,
         epilog=EXIT_CODES,
         no_args_is_help=True,
@@ -91,6 +107,7 @@ app = _make_group(
     "prefrag",
     "Answers multi-hop questions from your own documents first, and from the web when a judge says so.",
     {
+        "FOLDER": follow_folder,
         "ask": ask,
         "chat": chat,
         "index": index_documents,

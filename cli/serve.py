@@ -45,13 +45,7 @@ def serve(
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
     # Everything heavy is imported where it is used, so that help comes at once.
-    from prefrag.components.audit_log import check_audit_log
-    from prefrag.components.settings import settings
-    from prefrag.server import supervisor
-    from prefrag.server.collections import listed_collections
-    from prefrag.server.head_limit import HeadLimit
     from prefrag.server.keys import Keyring
-    from prefrag.server.page_token import offer_tokens
     from prefrag.server.security import is_loopback
 
     # The application reads the same file, so the decision below must use it too.
@@ -62,16 +56,42 @@ def serve(
             f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
             f"PREFRAG_API_KEYS to one or more keys, separated by commas, or serve on 127.0.0.1."
         )
+    if deadline is not None:
+        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
+    if collections is not None:
+        os.environ["PREFRAG_COLLECTIONS"] = collections
+    choose_served(pipeline, pipelines_dir, demo)
+    run_server(host, port, workers)
+
+
+def run_server(host: str, port: int, workers: int = 1, folder: Path | None = None, opens_page: bool = False) -> None:
+    """Run the server until it is told to stop.
+
+    :param host: The address to listen on.
+    :param port: The port.
+    :param workers: The number of processes; one where a folder is followed.
+    :param folder: A folder to follow, by its real path.
+    :param opens_page: Whether the browser of this machine opens the page.
+    :raises PrefragError: When something that it needs is not right.
+    """
+    from prefrag.components.audit_log import check_audit_log
+    from prefrag.components.settings import settings
+    from prefrag.server import supervisor
+    from prefrag.server.collections import listed_collections
+    from prefrag.server.followed_folder import FOLDER_VARIABLE
+    from prefrag.server.head_limit import HeadLimit
+    from prefrag.server.keys import Keyring
+    from prefrag.server.page_token import offer_tokens
+
+    keyring = Keyring()
     if keyring.is_required and not keyring.is_unread:
         # So that a worker that begins later requires one, even if the place of the keys is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
-    if deadline is not None:
-        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     check_audit_log()
-    if collections is not None:
-        os.environ["PREFRAG_COLLECTIONS"] = collections
     listed_collections()
-    choose_served(pipeline, pipelines_dir, demo)
+    os.environ.pop(FOLDER_VARIABLE, None)
+    if folder is not None:
+        os.environ[FOLDER_VARIABLE] = str(folder)
     if not keyring.is_required:
         typer.echo(
             "Without keys, whatever runs on this machine may ask: put no proxy and no tunnel before this service, or "
@@ -79,7 +99,7 @@ def serve(
             err=True,
         )
     try:
-        with offer_tokens(host, port):
+        with offer_tokens(host, port, opens_page):
             supervisor.run(
                 "prefrag.server.app:create_app",
                 factory=True,

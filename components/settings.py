@@ -255,6 +255,12 @@ class _Service(BaseSettings):
     max_collections: Count = _setting(100, "the most collections that uploads may make")
     max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of the uploaded files of a collection")
     max_collection_files: Count = _setting(5_000, "how many uploaded files of a collection close it to more")
+    originals: Switch = _setting(
+        False,
+        "`on` gives the files of documents also to requests from other machines, with the rights of their keys; on "
+        "this machine it gives them in any case",
+        wrong=False,
+    )
     state: State = _setting(
         "files",
         "where lies what several servers must agree on: `files` in `PREFRAG_DATA_DIR`, or `elasticsearch`, where keys, "

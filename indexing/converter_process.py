@@ -25,6 +25,7 @@ from haystack import Document
 
 from prefrag.components.errors import PrefragError
 from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
 # A large book takes a minute or two of processor time; what takes longer may never end.
@@ -64,13 +65,21 @@ class ConverterProcess:
         :raises CannotRead: When it cannot be converted, or not within the limits.
         :raises PrefragError: When the process does not start.
         """
-        with self._one_file:
-            self._start()
-            reply = self._ask({"path": str(path), "modified": modified, "bytes": len(data)}, data)
-        if "refused" in reply:
-            raise CannotRead(reply["refused"])
+        reply = self._send({"path": str(path), "modified": modified}, data)
         self.loss = reply["loss"]
         return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
+
+    def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, Any]:
+        """Draw a page of a PDF, as :func:`prefrag.indexing.pdf_pages.draw_page` does."""
+        return dict(self._send({"draw": page, "sentence": sentence}, data)["drawn"])
+
+    def _send(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+        with self._one_file:
+            self._start()
+            reply = self._ask({**request, "bytes": len(data)}, data)
+        if "refused" in reply:
+            raise CannotRead(reply["refused"])
+        return reply
 
     def close(self) -> None:
         """End the process; the next file starts another."""
@@ -164,9 +173,13 @@ def main(seconds: float, memory: int) -> None:
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["bytes"])
         _limit("RLIMIT_CPU", math.ceil(time.process_time() + seconds))
+        reply: dict[str, Any]
         try:
-            passages = converter.passages(Path(request["path"]), data, request["modified"])
-            reply = {"passages": [(one.id, one.content, one.meta) for one in passages], "loss": converter.loss}
+            if "draw" in request:
+                reply = {"drawn": draw_page(data, request["draw"], request["sentence"])}
+            else:
+                passages = converter.passages(Path(request["path"]), data, request["modified"])
+                reply = {"passages": [(one.id, one.content, one.meta) for one in passages], "loss": converter.loss}
         except CannotRead as error:
             reply = {"refused": str(error)}
         replies.write(json.dumps(reply).encode() + b"\n")

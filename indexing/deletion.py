@@ -19,6 +19,9 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
+# Each passage that is found is compared with all of them.
+_PATHS_A_LOOKUP = 200
+
 
 def delete_documents(
     targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
@@ -88,18 +91,25 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
     for target in targets:
         if not found[target]:
             by_path.setdefault(printable(real_path(target)), []).append(target)
-    for origin in ("file_path", "corpus"):
-        for passage in store.where(origin, list(by_path)):
-            for target in by_path[passage.meta[origin]]:
-                found[target].add(passage.id)
+    _add_passages(found, store, by_path)
     folders = {path.rstrip(os.sep) + os.sep: known for path, known in by_path.items() if not found[known[0]]}
     if folders:
-        for passage in store.all():
-            path = origin_of(passage)[1] or ""
-            for folder in filter(path.startswith, folders):
-                for target in folders[folder]:
-                    found[target].add(passage.id)
+        inside: dict[str, list[str]] = {}
+        for _, path in store.count_origins():
+            for folder in filter((path or "").startswith, folders):
+                inside.setdefault(str(path), []).extend(folders[folder])
+        _add_passages(found, store, inside)
     return found
+
+
+def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
+    """Add the passages of files and corpora to those of the targets that mean them."""
+    paths = list(by_path)
+    for start in range(0, len(paths), _PATHS_A_LOOKUP):
+        for origin in ("file_path", "corpus"):
+            for passage in store.where(origin, paths[start : start + _PATHS_A_LOOKUP]):
+                for target in by_path[passage.meta[origin]]:
+                    found[target].add(passage.id)
 
 
 def _names_something(target: str) -> bool:

@@ -10,17 +10,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefrag.indexing.file_conversion import FORMATS
+from prefrag.indexing.file_conversion import COMPRESSED, FORMATS, form_of
 from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.indexing.text_decoding import looks_like_text
 
 _BEGINNING_BYTES = 8_192
 CORPUS_SUFFIX = ".jsonl"
-SUFFIXES = (*FORMATS, CORPUS_SUFFIX)
 OTHER_KIND = (
-    f"it is none of the kinds of file that are read ({', '.join(filter(None, SUFFIXES))}, text without a suffix)"
+    f"it is none of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
+    f"without a suffix, and {COMPRESSED} of one text)"
 )
 LIST_SUFFIX = ".json"
+_TELLING = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
+# What programs put beside people's code: thousands of files that nobody there has written.
+_OF_PROGRAMS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
+# Why the files of a kind in a folder are left out.
+_REASONS = {
+    reason: suffixes.split()
+    for reason, suffixes in {
+        "pictures hold no text": ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .heic .ico .psd .ai .raw",
+        "sound and films hold no text": ".mp3 .m4a .wav .flac .ogg .mp4 .mov .avi .mkv .webm",
+        "archives are not opened: unpack them": ".zip .tar .tgz .gz .bz2 .xz .zst .7z .rar .jar .iso .dmg",
+        "of before 2007: save them as .docx, .xlsx or .pptx": ".doc .xls .ppt",
+        "save them as .docx, .xlsx or .pptx": ".pages .numbers",
+        "save the mails as .eml or .mbox": ".msg .pst .ost",
+    }.items()
+}
 _LIST_BEGINNING_BYTES = 1_000_000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
@@ -71,6 +86,23 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
             report.skipped.append(Skipped(printable(real), reason))
 
 
+def is_passed_over(folder: str) -> bool:
+    """Check whether a folder of such a name is passed over within another one."""
+    return folder.startswith(".") or folder in _OF_PROGRAMS
+
+
+def has_read_name(path: Path) -> bool:
+    """Check whether a file of such a name can be one that is read."""
+    return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
+
+
+def why_left_out(suffix: str) -> str:
+    """Say why the files of a kind are left out."""
+    if not suffix:
+        return "not text that people wrote"
+    return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
+
+
 def is_corpus(path: Path) -> bool:
     """Check whether a file is a corpus: JSONL by its name, JSON where it is a list that begins with a passage."""
     suffix = path.suffix.lower()
@@ -98,8 +130,8 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 def _is_read(path: Path) -> bool:
-    suffix = path.suffix.lower()
-    return suffix in SUFFIXES and (suffix != "" or _is_text(path))
+    # A name that tells nothing, such as README or LGPL-2.1, may be that of anything.
+    return has_read_name(path) and (path.suffix.lower() in _TELLING or _is_text(path))
 
 
 def _is_text(path: Path) -> bool:
@@ -128,5 +160,5 @@ def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
             subfolders.clear()
             continue
         seen.add(real)
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        subfolders[:] = sorted(name for name in subfolders if not is_passed_over(name))
         yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))

@@ -1,12 +1,16 @@
-"""Convert users' own files into passages: text, Markdown, HTML and PDF, with Haystack's converters."""
+"""Convert users' own files into passages, text, Markdown and HTML with Haystack's converters."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import html
+import io
 import logging
 import math
 import re
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,24 +22,28 @@ import yaml
 from haystack import Document
 from haystack.dataclasses import ByteStream
 
+from prefrag.components.text.counted import counted
 from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.indexing.code_files import mark_code, split_code
+from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
-from prefrag.indexing.office_files import read_docx, read_pptx, read_xlsx
+from prefrag.indexing.mail_files import Mail, read_mails
+from prefrag.indexing.office_files import read_docx, read_pptx, read_rtf, read_xlsx
+from prefrag.indexing.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.pdf_files import read_pdf
 from prefrag.indexing.report import CannotRead
-from prefrag.indexing.text_decoding import decode_text
+from prefrag.indexing.text_decoding import decode_text, looks_like_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # The formats, by their names in the metadata.
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
 DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
+ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
 # Only a file without a suffix that looks like text is read, see the module `discovery`.
 FORMATS = {
-    ".txt": TEXT,
-    ".text": TEXT,
-    "": TEXT,
+    **dict.fromkeys((".txt", ".text", "", ".log", ".tex", ".org", ".adoc"), TEXT),
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".rst": RST,
@@ -49,6 +57,21 @@ FORMATS = {
     ".csv": CSV,
     ".tsv": CSV,
     ".json": JSON,
+    ".odt": ODT,
+    ".odp": ODP,
+    ".ods": ODS,
+    ".rtf": RTF,
+    ".epub": EPUB,
+    ".eml": MAIL,
+    ".mbox": MAIL,
+    **dict.fromkeys(
+        (
+            *(".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
+            *(".cs", ".go", ".rs", ".rb", ".php", ".pl", ".lua", ".r", ".jl", ".swift", ".sh", ".bash", ".ps1", ".bat"),
+            *(".sql", ".css", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".properties", ".tf", ".proto"),
+        ),
+        CODE,
+    ),
 }
 # A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
 MOST_BYTES = {
@@ -62,10 +85,20 @@ MOST_BYTES = {
     XLSX: 50_000_000,
     CSV: 50_000_000,
     JSON: 20_000_000,
+    ODT: 100_000_000,
+    ODP: 200_000_000,
+    ODS: 50_000_000,
+    RTF: 20_000_000,
+    EPUB: 100_000_000,
+    MAIL: 200_000_000,
+    CODE: 2_000_000,
 }
+# A text that was compressed by itself is read as what is in it.
+COMPRESSED = ".gz"
+_COMPRESSIBLE = (TEXT, MARKDOWN, RST, HTML, CSV, JSON, CODE, MAIL)
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 5
+_RECIPE = 6
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     TEXT: ("TextFileToDocument", {}),
@@ -73,19 +106,44 @@ _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     # The extraction is tuned for news pages; notes and wikis need it to keep more.
     HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
 }
-_BYTE_READERS = {PDF: read_pdf, DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
+_BYTE_READERS = {
+    PDF: read_pdf,
+    DOCX: read_docx,
+    PPTX: read_pptx,
+    XLSX: read_xlsx,
+    ODT: read_odt,
+    ODP: read_odp,
+    ODS: read_ods,
+    RTF: read_rtf,
+}
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     RST: read_rst,
     CSV: lambda text, outline: "\n".join(read_csv(text)),
     JSON: lambda text, outline: "\n".join(read_json(text)),
+    CODE: mark_code,
 }
-_PACKAGES = {PDF: "pypdfium2", DOCX: "docx", PPTX: "pptx", XLSX: "openpyxl", RST: "docutils"}
+_PACKAGES = {
+    PDF: "pypdfium2",
+    DOCX: "docx",
+    PPTX: "pptx",
+    XLSX: "openpyxl",
+    RST: "docutils",
+    RTF: "striprtf",
+    EPUB: "trafilatura",
+}
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 # A title stands at the beginning, and a front matter is short.
 _TITLE_CHARACTERS = 50_000
 _MOST_FRONT_MATTER = 10_000
 _MOST_BRACKETS = 200
+_MOST_DEPTH = 3
+_MOST_NAMED = 3
+_BEGINNING_BYTES = 8_192
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
+# [[folder/Note#Heading|words]]; with ! it takes the other note, or a picture, into this one.
+_NOTE_LINK = re.compile(
+    r"(?<![\w\])])(!?)\[\[(?!\s)([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
+)
 _LOGGERS = (
     "haystack.components.converters",
     "trafilatura",
@@ -114,15 +172,36 @@ class FileConverter:
 
     def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
         """Convert one file."""
-        form = FORMATS[path.suffix.lower()]
+        self.loss = ""
+        file_hash = fingerprint(data)
+        found = list(self._texts(path, data))
+        stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
+        of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
+        of_the_file |= {"file_hash": file_hash, "split_count": len(found)}
+        if modified is not None:
+            of_the_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
+        return [
+            Document(id=f"{stem}-{position}", content=text, meta={**meta, **of_the_file, "split_id": position})
+            for position, (text, meta) in enumerate(found)
+        ]
+
+    def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the texts of the passages of a file, each with what is known of it."""
+        if (form := form_of(path)) is None:
+            raise CannotRead("it is of a kind that is not read")
+        if path.suffix.lower() == COMPRESSED:
+            path, data = path.with_suffix(""), _unpack(data, MOST_BYTES[form])
         if form in self._missing:
             raise CannotRead(
                 "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
             )
         if not data.strip():
             raise CannotRead("it is empty")
+        if form == MAIL:
+            yield from self._mails(path, data, depth)
+            return
         text = ""
-        if form not in _BYTE_READERS:
+        if form not in _BYTE_READERS and form != EPUB:
             declared = _DECLARED_CHARSET.search(data[:2048]) if form == HTML else None
             text = decode_text(data, declared[1].decode() if declared else None)
         outline = Outline()
@@ -135,13 +214,13 @@ class FileConverter:
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
-        self.loss = outline.loss
-        if headings and form in (MARKDOWN, DOCX, RST):
+        self.loss = self.loss or outline.loss
+        if headings and form in (MARKDOWN, DOCX, ODT, RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (one_form(text), page, section)
-            for (text, page), section in zip(_with_pages(parts, form), section_paths(parts, headings), strict=True)
+            (one_form(text), place, section)
+            for (text, place), section in zip(_with_places(parts, form), section_paths(parts, headings), strict=True)
             if text
         ]
         if not found:
@@ -149,30 +228,63 @@ class FileConverter:
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
-        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or path.stem)
-        file_hash = fingerprint(data)
-        stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
-        passages = []
-        for position, (text, page, section) in enumerate(found):
+        name = path.name if form == CODE else path.stem
+        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
+        for text, place, section in found:
             meta = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 "title": title,
-                "file_path": str(path),
-                "folder": str(path.parent),
-                "file_name": path.name,
                 "kind": form,
-                "file_hash": file_hash,
-                "split_id": position,
-                "split_count": len(found),
             }
-            if modified is not None:
-                meta["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
-            if page is not None:
-                meta["page_number"] = page
+            if place is not None:
+                meta["line" if form == CODE else "page_number"] = place
             if section is not None:
                 meta["heading"] = one_form(section)
-            passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
-        return passages
+            yield text, meta
+
+    def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the texts of mails and, as documents of their own, of what is attached to them."""
+        refused = Counter[str]()
+        is_empty = True
+        for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
+            title = one_form(_one_line(mail.subject)) or path.stem
+            of_the_mail = {**mail.fields, "title": title}
+            for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
+                if text := _plain(text):
+                    is_empty = False
+                    yield one_form(text), {**of_the_mail, "kind": MAIL}
+            for name, content in mail.attachments:
+                attached = Path(name)
+                try:
+                    if depth >= _MOST_DEPTH:
+                        raise CannotRead("it is a mail in a mail in a mail")
+                    if len(content) > MOST_BYTES.get(form_of(attached) or "", len(content)):
+                        raise CannotRead("it is larger than files of its kind are read")
+                    if not attached.suffix and not looks_like_text(content[:_BEGINNING_BYTES]):
+                        raise CannotRead("it is not text")
+                    for text, meta in self._texts(attached, content, depth + 1):
+                        is_empty = False
+                        yield text, {**of_the_mail, **meta, "attachment": name, "mail": title}
+                except CannotRead as error:
+                    refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
+        if is_empty:
+            raise CannotRead("there is no text in it")
+        if refused:
+            named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_NAMED))
+            self.loss = f"{counted(refused.total(), 'attachment')} not read ({named})"
+
+    def _body(self, mail: Mail) -> str:
+        if not mail.is_html:
+            return unwrap_lines(mail.text)
+        return self._page(mail.text, Outline()) if HTML not in self._missing else ""
+
+    def _page(self, text: str, outline: Outline) -> str:
+        return self._run(HTML, mark_html(text, outline))[0]
+
+    def _run(self, form: str, text: str) -> tuple[str, dict[str, Any]]:
+        source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
+        converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
+        return (write_bar_tables(converted[0].content or ""), converted[0].meta) if converted else ("", {})
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
         """Convert one file into its title, its text with the marks of its headings, and its metadata."""
@@ -180,17 +292,42 @@ class FileConverter:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
+        if form == EPUB:
+            title, chapters = read_epub(data)
+            return title, "\n\n".join(self._page(chapter, outline) for chapter in chapters), {}
         title = _html_title(text) if form == HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
-        source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
-        converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
-        if not converted:
-            return title, "", {}
-        content, meta = write_bar_tables(converted[0].content or ""), converted[0].meta
+        content, meta = self._run(form, text)
         # The title is searched with each passage already.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == TEXT else content}", meta
+
+
+def form_of(path: Path) -> str | None:
+    """Find the form in which a file is read, by its name; None for one that is not read.
+
+    A number behind the last dot belongs to the name, as in LGPL-2.1.
+    """
+    suffix = path.suffix.lower()
+    if suffix == COMPRESSED:
+        inner = path.with_suffix("")
+        form = form_of(inner) if inner.suffix.lower() != COMPRESSED else None
+        return form if form in _COMPRESSIBLE else None
+    return FORMATS.get("" if suffix[1:].isdecimal() else suffix)
+
+
+def _unpack(data: bytes, most: int) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            unpacked = stream.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise CannotRead(f"it cannot be unpacked ({error}); it may be damaged") from error
+    if len(unpacked) > most:
+        raise CannotRead(f"it unpacks to more than {most // 10**6} MB, which is more than files of its kind are read")
+    if not looks_like_text(unpacked[:_BEGINNING_BYTES]):
+        raise CannotRead("what is in it is not text")
+    return unpacked
 
 
 def fingerprint(data: bytes) -> str:
@@ -215,22 +352,30 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 def _split(text: str, form: str) -> list[str]:
     """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
-    if form in (CSV, JSON, XLSX):
+    if form in (CSV, JSON, XLSX, ODS):
         return pack_rows(text)
-    if form == PPTX:
+    if form == CODE:
+        return split_code(text)
+    if form in (PPTX, ODP):
         return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
     return split_into_passages(text)
 
 
-def _with_pages(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
-    """Normalise the white space of every passage and find the page of its first letter."""
-    page = 1
+def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
+    """Normalise the white space of every passage and find the page, or the line of code, of its first letter."""
+    border = "\n" if form == CODE else "\f"
+    place = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
-        first_page = page + part.count("\f", 0, leading)
-        page += part.count("\f")
-        part = re.sub(r"[^\S\n]+", " ", part)
-        yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if form in (PDF, PPTX) else None
+        first = place + part.count(border, 0, leading)
+        place += part.count(border)
+        has_place = form in (PDF, PPTX, ODP, CODE)
+        yield part.strip("\n") if form == CODE else _plain(part), first if has_place else None
+
+
+def _plain(text: str) -> str:
+    """Write a text with single blanks and without empty lines."""
+    return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
 def _is_small_front_matter(text: str) -> bool:
@@ -250,7 +395,14 @@ def _is_small_front_matter(text: str) -> bool:
         return True
 
 
+def _read_link(found: re.Match[str]) -> str:
+    """Write a link between notes as words: what was shown for it, and the name of the note, which is its title."""
+    note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
+    return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
+
+
 def _mark_markdown(text: str, outline: Outline) -> str:
+    text = _NOTE_LINK.sub(_read_link, text)
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
@@ -291,6 +443,9 @@ _NOT_FOR_META = {
     "source_id",
     "page_number",
     "heading",
+    "line",
+    "attachment",
+    "mail",
     "corpus",
     "source",
     *Document.__dataclass_fields__,

@@ -1,4 +1,4 @@
-"""Read Word, PowerPoint and Excel files, which are zip archives of XML."""
+"""Read Word, PowerPoint and Excel files, which are zip archives of XML, and RTF."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TOO_MUCH = "it unpacks to more than is read: split it"
 _SIGNATURE_BYTES = 100
 # White space, byte order marks, and the zeros of wider encodings.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-_XML_BEGINNING = 1_000_000
+XML_BEGINNING = 1_000_000
 # A sheet whose last cell is in the last of 16,384 columns is mostly empty.
-_MOST_COLUMNS = 500
+MOST_COLUMNS = 500
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # What PowerPoint writes where nobody gave a title.
 _NO_TITLE = "PowerPoint Presentation"
@@ -45,7 +45,7 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     import docx
     from docx.opc.constants import RELATIONSHIP_TYPE
 
-    _check_package(data)
+    check_package(data)
     document = docx.Document(io.BytesIO(data))
     # Where a file has no properties, the library makes some, with a title of its own.
     has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
@@ -57,7 +57,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
     """Read a PowerPoint file: the texts, tables and notes of each slide under its number and title."""
     import pptx
 
-    _check_package(data)
+    check_package(data)
     presentation = pptx.Presentation(io.BytesIO(data))
     title_of_file = presentation.core_properties.title or ""
     if title_of_file == _NO_TITLE:
@@ -80,14 +80,14 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     """Read an Excel file: the rows of each sheet with the names of their columns, values in place of formulas."""
     import openpyxl
 
-    _check_package(data)
+    check_package(data)
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     try:
         sheets = []
         for sheet in book.worksheets:
             # What the file says of its size is often wrong.
             sheet.reset_dimensions()
-            rows = sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True)
+            rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
             # Between two rows far apart there can be a million empty ones.
             held = (row for row in rows if row.count(None) < len(row))
             if lines := list(write_rows([_cell(value) for value in row] for row in held)):
@@ -97,8 +97,22 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
         book.close()
 
 
-def _check_package(data: bytes) -> None:
-    """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
+def read_rtf(data: bytes, outline: Outline) -> OfficeText:
+    """Read an RTF file: its words, without its layout."""
+    from striprtf.striprtf import rtf_to_text
+
+    if not data.lstrip().startswith(b"{\\rtf"):
+        raise CannotRead("it is not RTF, whatever its name says")
+    return OfficeText("", rtf_to_text(data.decode("latin-1"), encoding="cp1252", errors="replace"))
+
+
+def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
+    """Refuse what unpacks to too much, and XML with a document type, which can hold entities.
+
+    :param data: A zip archive.
+    :param may_have_doctype: Accept document types, where what has one is not parsed as XML.
+    :raises CannotRead: With the reason.
+    """
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
     try:
@@ -116,7 +130,8 @@ def _check_package(data: bytes) -> None:
                         xml_bytes += part.file_size
                         if xml_bytes > _MOST_XML_BYTES:
                             raise CannotRead(_TOO_MUCH)
-                        _check_xml(beginning + stream.read(_XML_BEGINNING), part.filename)
+                        if not may_have_doctype:
+                            check_xml(beginning + stream.read(XML_BEGINNING), part.filename)
     except CannotRead:
         raise
     except Exception as error:
@@ -124,7 +139,7 @@ def _check_package(data: bytes) -> None:
         raise CannotRead(f"it cannot be read ({error}); it may be damaged") from error
 
 
-def _check_xml(beginning: bytes, name: str) -> None:
+def check_xml(beginning: bytes, name: str) -> None:
     """Read the XML of a part up to its first element."""
     parser = ParserCreate()
     begun: list[str] = []
@@ -142,7 +157,7 @@ def _check_xml(beginning: bytes, name: str) -> None:
             return
         if begun:
             return
-    if len(beginning) > _XML_BEGINNING:
+    if len(beginning) > XML_BEGINNING:
         raise CannotRead(f"its part {name} begins with a megabyte without an element")
 
 

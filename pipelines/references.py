@@ -91,8 +91,9 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
     place = [str(document.get("source") or "")]
     if document.get("file"):
         place.append(write_file(str(document["file"])))
-    if document.get("page") is not None:
-        place.append(f"page {document['page']}")
+    if document.get("attachment") and document.get("mail"):
+        place.append(f"attached to {_shorten(str(document['mail']))}")
+    place += [f"{name} {document[name]}" for name in ("page", "line") if document.get(name) is not None]
     if position := document.get("position"):
         place.append(f"passage {position['number']} of {position['of']}")
     return ", ".join(filter(None, place))

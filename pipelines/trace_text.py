@@ -45,6 +45,10 @@ SENTENCES = {
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
     "no_further_search": "No further search: the answer is due ({replies} replies)",
     "observation": "Observed from {source}: {documents}",
+    "popularity": (
+        "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "
+        "<retrieves?it is searched><!retrieves?nothing is searched><error?. It could not be counted: {error}>"
+    ),
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
     "read nothing": "Read: no answer stands in the passages",
@@ -141,6 +145,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["sources"] = ", ".join(data.get("sources") or ())
         case "rewritten" if not data.get("question"):
             return "not rewritten"
+        case "popularity":
+            counts = data.get("counts") or {}
+            values["counts"] = counts and _join(f"{name} {count}" for name, count in counts.items())
         case "question_class":
             values["chosen"] = _CLASSES.get(str(data.get("chosen")), data.get("chosen"))
         case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier", "words"):

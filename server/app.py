@@ -37,6 +37,7 @@ from prefrag.indexing.shared_uploads import end_shared_changes
 from prefrag.server import feedback
 from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
+from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.server.keys import ApiKeys, Keyring, current_access
@@ -79,6 +80,7 @@ def create_app() -> FastAPI:
 
     in_flight: set[asyncio.Task[None]] = set()
     indexing = IndexingProcess()
+    followed = FollowedFolder.offered(indexing)
     at_work: set[asyncio.Task[IndexReport]] = set()
 
     app = _create_hayhooks()
@@ -141,8 +143,12 @@ def create_app() -> FastAPI:
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 page_token.show()
+                if followed:
+                    followed.start()
                 yield
         finally:
+            if followed:
+                followed.stop()
             # What the server has cancelled still tells its client.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
@@ -157,7 +163,7 @@ def create_app() -> FastAPI:
 
     app.router.lifespan_context = lifespan
 
-    app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared, served))
+    app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared, served, followed))
     app.include_router(feedback.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")

@@ -10,12 +10,14 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import FileResponse
 from haystack.document_stores.errors import DocumentStoreError
 from limits import RateLimitItemPerDay
+from starlette.types import Scope
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
@@ -34,9 +36,12 @@ from prefrag.server.collections import (
     existing_collections,
     served_collection,
 )
+from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.keys import current_access
+from prefrag.server.opened_document import draw_page, find_original, open_document
 from prefrag.server.public_result import hide_addresses, hide_folders
+from prefrag.server.security import stays_on_this_machine
 from prefrag.server.shares import Busy, Places, Rate, holder_of
 
 logger = logging.getLogger(__name__)
@@ -54,6 +59,13 @@ _MOST_WAITING = 64
 _READERS = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
+# A stranger's file is saved and not shown, and where it is shown it runs nothing.
+_ORIGINAL_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
 _FORM = {
     "requestBody": {
         "required": True,
@@ -75,6 +87,7 @@ def make_routes(
     at_work: set[asyncio.Task[IndexReport]],
     are_shared: Callable[[], bool],
     served: Callable[[], Mapping[str, Any]],
+    followed: FollowedFolder | None = None,
 ) -> APIRouter:
     """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` the pipelines."""
     router = APIRouter(tags=["collections"])
@@ -116,7 +129,11 @@ def make_routes(
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await read(partial(_describe_collections, are_in_elasticsearch()))}
+            described = await read(partial(_describe_collections, are_in_elasticsearch()))
+        for each in described:
+            if followed and each["name"] == followed.collection:
+                each["folder"] = followed.describe()
+        return {"collections": described}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
@@ -135,6 +152,42 @@ def make_routes(
                 for each in documents
             ]
         }
+
+    @router.get("/collections/{name}/documents/{document}", summary="A document, as the text that was read of it")
+    async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
+        return await open_text(request, name, document=document)
+
+    @router.get("/collections/{name}/passages/{passage:path}", summary="The document that holds a passage")
+    async def read_document_of(name: str, passage: str, request: Request) -> dict[str, Any]:
+        return await open_text(request, name, passage=passage)
+
+    async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
+        with _refuse_errors():
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            opened = await read(partial(open_document, name, shared=shared, **wanted))
+        return {**opened, "original": opened["file"] in ("same", "changed") and gives_originals(request.scope)}
+
+    @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
+    async def read_original(name: str, document: str, request: Request) -> FileResponse:
+        with _refuse_errors():
+            path = await read(partial(find_original, name, document, check_original(request, name)))
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
+
+    @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A page of a PDF, drawn")
+    async def read_page(
+        name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
+    ) -> dict[str, Any]:
+        with _refuse_errors():
+            check_original(request, name)
+            return await read(partial(draw_page, name, document, page, sentence))
+
+    def check_original(request: Request, name: str) -> bool:
+        if not gives_originals(request.scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
+        shared = are_in_elasticsearch()
+        check_collection(name, by_name=shared)
+        return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
@@ -193,6 +246,11 @@ def _check_shared(name: str) -> None:
         )
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")
+
+
+def gives_originals(scope: Scope) -> bool:
+    """Check whether a request may have the files themselves: on this machine, or where the administrator says so."""
+    return settings.originals or stays_on_this_machine(scope)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Index uploaded files in processes of their own, which can be stopped, and whose failures harm no question."""
+"""Index files in processes of their own, which can be stopped, and whose failures harm no question."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from http import HTTPStatus
@@ -21,8 +23,9 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import PrefragError, error_kind
 from prefrag.components.settings import settings
 from prefrag.indexing.converter_process import without_secrets
+from prefrag.indexing.following import Drives, follow_changes
 from prefrag.indexing.journal import change_collection, list_arrived
-from prefrag.indexing.report import IndexReport, Skipped
+from prefrag.indexing.report import IndexReport, Progress, Skipped
 from prefrag.indexing.shared_uploads import change_shared, describe_index
 from prefrag.indexing.uploads import add_shared_uploads, add_uploads
 from prefrag.server.collections import served_collection
@@ -34,10 +37,13 @@ IDLE_SECONDS = 300.0
 # A converter holds a file in up to a hundred times its size.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
+_SECONDS_BETWEEN_SIGNS = 0.5
+# Takes the bytes that are done, and those of all.
+OnBytes = Callable[[int, int], None]
 
 
 class IndexingFailed(PrefragError):
-    """Report that uploaded files could not be indexed."""
+    """Report that files could not be indexed."""
 
     def __init__(self, message: str, http_status: int = HTTPStatus.INTERNAL_SERVER_ERROR):
         super().__init__(message)
@@ -45,9 +51,10 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcess:
-    """Runs the processes that index: one for each upload at a time, kept for the next, gone with the server.
+    """Runs the processes that index: one for each order at a time, kept for the next, gone with the server.
 
-    A process reads its orders, a line of JSON each, and answers each with a line. It holds the lock of the collection
+    A process reads its orders, a line of JSON each, and answers each with a line, before which lines may tell how far
+    it is. For an upload it holds the lock of the collection
     itself, so that none writes without it, and ends when its orders end, as they do when the server is killed.
     """
 
@@ -61,8 +68,18 @@ class IndexingProcess:
         """Index the files of a folder, move them to their place, here or in Elasticsearch, and wait for the end."""
         if not list_arrived(incoming):
             return IndexReport()
+        return self._carry_out({"collection": collection, "incoming": str(incoming), "shared": shared})
+
+    def follow(
+        self, collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
+    ) -> IndexReport:
+        """Bring a collection in step with what has changed in a folder, and wait for the end."""
+        order = {"collection": collection, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
+        return self._carry_out(order, on_bytes)
+
+    def _carry_out(self, order: dict[str, Any], on_bytes: OnBytes | None = None) -> IndexReport:
         process = self._take_waiting() or self._start()
-        reply = self._order(process, {"collection": collection, "incoming": str(incoming), "shared": shared})
+        reply = self._order(process, order, on_bytes)
         if int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR or self._has_stopped:
             self._end(process)
         else:
@@ -78,7 +95,7 @@ class IndexingProcess:
         for process in list(self._running):
             process.kill()
 
-    def _order(self, process: subprocess.Popen[str], order: dict[str, Any]) -> dict[str, Any]:
+    def _order(self, process: subprocess.Popen[str], order: dict[str, Any], on_bytes: OnBytes | None) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -87,24 +104,29 @@ class IndexingProcess:
             late.set()
             process.kill()
 
-        timer = threading.Timer(INDEX_SECONDS, give_up)
-        timer.start()
         try:
             process.stdin.write(f"{json.dumps(order)}\n")
             process.stdin.flush()
-            reply: dict[str, Any] = json.loads(process.stdout.readline())
-            return reply
+            while True:
+                timer = threading.Timer(INDEX_SECONDS, give_up)
+                timer.start()
+                try:
+                    reply: dict[str, Any] = json.loads(process.stdout.readline())
+                finally:
+                    timer.cancel()
+                if on_bytes is None or "bytes" not in reply:
+                    return reply
+                on_bytes(*reply["bytes"])
         except (OSError, ValueError) as error:
             self._end(process)
-            # What it had begun.
-            with change_shared(order["collection"]) if order["shared"] else change_collection(order["collection"]):
-                pass
+            if "incoming" in order:
+                # What it had begun.
+                with change_shared(order["collection"]) if order["shared"] else change_collection(order["collection"]):
+                    pass
             if late.is_set():
                 message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
                 raise IndexingFailed(message, HTTPStatus.GATEWAY_TIMEOUT) from error
             raise IndexingFailed("The indexing broke off.") from error
-        finally:
-            timer.cancel()
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -156,10 +178,14 @@ class IndexingProcess:
 
 def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
     """Index files in this process, and describe what was done or why it failed."""
+    if shared:
+        return _describe(lambda: add_shared_uploads(collection, Path(incoming), describe_index(served_collection())[0]))
+    return _describe(lambda: add_uploads(collection, Path(incoming), _choose_language(collection)))
+
+
+def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
     try:
-        if shared:
-            return asdict(add_shared_uploads(collection, Path(incoming), describe_index(served_collection())[0]))
-        return asdict(add_uploads(collection, Path(incoming), _choose_language(collection)))
+        return asdict(work())
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         return {"error": str(error) or type(error).__name__, "status": status}
@@ -173,9 +199,27 @@ def main() -> None:
         _spare_the_server()
         orders: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read_orders, args=[orders], daemon=True).start()
-        while True:
-            replies.write(f"{json.dumps(index_files(**json.loads(orders.get())))}\n")
+
+        def write(reply: dict[str, Any]) -> None:
+            replies.write(f"{json.dumps(reply)}\n")
             replies.flush()
+
+        while True:
+            order = json.loads(orders.get())
+            write(_follow(order, write) if "folder" in order else index_files(**order))
+
+
+def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    last = 0.0
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_SIGNS:
+            write({"bytes": [progress.bytes_done, progress.bytes_total]})
+            last = time.monotonic()
+
+    folder, drives = Path(order["folder"]), {each: tuple(mark) for each, mark in order["drives"].items()}
+    return _describe(lambda: follow_changes(order["collection"], folder, order["changed"], drives, show))
 
 
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:

@@ -21,10 +21,11 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # Neither scripts nor styles within the page, nothing from elsewhere, and no markup made of text.
+    # Neither scripts nor styles within the page, nothing from elsewhere, and no markup made of text. The pages of a PDF
+    # come as data.
     "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
+        "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

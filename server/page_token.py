@@ -21,6 +21,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Scope
 
+from prefrag.server.browser import open_page
 from prefrag.server.security import is_loopback
 
 # From `serve` to its workers; not a setting.
@@ -29,17 +30,20 @@ _FIRST = "first"
 
 
 @contextmanager
-def offer_tokens(host: str, port: int) -> Iterator[None]:
-    """Let the workers that begin in this context show tokens, if a terminal shows them and this machine is served."""
+def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
+    """Let the workers that begin in this context show tokens, if a terminal shows them and this machine is served.
+
+    With `opens_page` the first one goes to a browser.
+    """
     os.environ.pop(_VARIABLE, None)
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    if not sys.stdout.isatty() or not is_loopback(name):
+    if not (opens_page or sys.stdout.isatty()) or not is_loopback(name):
         yield
         return
     address = f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
     with tempfile.TemporaryDirectory(prefix="prefrag-token-", ignore_cleanup_errors=True) as folder:
         Path(folder, _FIRST).touch(mode=0o600)
-        os.environ[_VARIABLE] = json.dumps([secrets.token_urlsafe(), folder, address])
+        os.environ[_VARIABLE] = json.dumps([secrets.token_urlsafe(), folder, address, opens_page])
         try:
             yield
         finally:
@@ -51,7 +55,7 @@ class PageToken:
 
     def __init__(self) -> None:
         """Take over what `serve` has offered, if it has; no process that this one starts inherits it."""
-        secret, folder, self._address = json.loads(os.environ.pop(_VARIABLE, '["", "", ""]'))
+        secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
@@ -66,9 +70,12 @@ class PageToken:
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
-        # A server may outlive its terminal.
+        if self._opens_page and used == _FIRST:
+            open_page(self._address, f"#token={token}")
+        # A server may outlive its terminal; elsewhere than on a terminal it could be kept.
         with suppress(OSError):
-            print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
+            if sys.stdout.isatty():
+                print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:

@@ -18,7 +18,7 @@ BODY_SECONDS = 30.0
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
-    r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.

@@ -24,7 +24,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
-from prefrag.indexing.discovery import OTHER_KIND, SUFFIXES
+from prefrag.indexing.discovery import OTHER_KIND, has_read_name
 from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
 from prefrag.indexing.shared_uploads import (
     Room,
@@ -44,7 +44,7 @@ MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
-_ORIGINS = {"file": "file_path", "corpus": "corpus"}
+ORIGIN_FIELDS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
 
 
@@ -173,7 +173,7 @@ class _Form:
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
-            if Path(name).suffix.lower() not in SUFFIXES:
+            if not has_read_name(Path(name)):
                 raise ValueError(OTHER_KIND)
             # Exclusive: the first one of a name is taken.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
@@ -209,12 +209,17 @@ class UploadedFile:
     uploaded: bool
 
 
+def document_id(kind: str, path: str) -> str:
+    """Make the id under which clients know a document, which tells nothing of its path."""
+    return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
+
+
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
     """List the documents of a collection, of this machine or of one that servers share in Elasticsearch."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(
-            hashlib.blake2b(f"{entry.kind}\0{entry.path}".encode(), digest_size=12).hexdigest(),
+            document_id(entry.kind, entry.path),
             entry,
             Path(entry.path).parent == folder,
         )
@@ -240,7 +245,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
             raise Missing("The collection has no such document.")
         name = Path(document.entry.path).name
         with closing(open_passages("elasticsearch" if shared else "tantivy", collection, change=True)) as passages:
-            found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+            found = [each.id for each in passages.where(ORIGIN_FIELDS[document.entry.kind], [document.entry.path])]
         if changes is not None:
             changes.make(removed=[name] if document.uploaded else [], outdated=found)
             return len(found), document.uploaded
@@ -280,7 +285,7 @@ def _list(collection: str) -> list[IndexedFile]:
     store = TantivyDocumentStore(path=str(path))
     listed = [
         IndexedFile(origin, kind, Path(origin).name, passages)
-        for kind, name in _ORIGINS.items()
+        for kind, name in ORIGIN_FIELDS.items()
         for origin, passages in store.count_values(name).items()
     ]
     if sum(entry.passages for entry in listed) == store.count_documents():

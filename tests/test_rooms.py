@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).parent.parent
 PACKAGES = ("cli", "server", "training", "evaluation", "indexing", "pipelines", "components")
 ROOMS = (
     *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
-    *("judge", "retrievers", "generators", "reader", "pair_classifier", "document_stores", "prompts", "state", "text"),
+    *("judge", "retrievers", "generators", "reader", "pair_classifier", "document_stores", "state", "prompts", "text"),
     *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "worker_options"),
     *("settings", "errors"),
 )

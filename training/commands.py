@@ -224,7 +224,10 @@ def questions(
     ] = "simulated",
     model: Model = None,
     prompts: Annotated[
-        str, typer.Option(metavar="product|paper", help="The prompts that users get, or those of the papers.")
+        str,
+        typer.Option(
+            metavar="product|plain|FOLDER", help="The prompts that users get, the plain ones, or a folder of your own."
+        ),
     ] = "product",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions at a time.")] = 4,
     seed: Seed = 7,

@@ -43,6 +43,17 @@ _COUNTS = (
 FEATURES = (*_COUNTS, *(f"first_{word}" for word in _FIRST), "first_other", *ASKED_FEATURES)
 
 
+def names_in(question: str) -> list[str]:
+    """List the names in a question, by their capital letters.
+
+    :param question: The question.
+    :returns: Each run of words with a capital letter, in order.
+    """
+    # The first word has its capital because it begins the sentence.
+    _, _, rest = question.strip().partition(" ")
+    return [match[0] for match in _NAME.finditer(rest)]
+
+
 def question_features(question: str) -> list[float]:
     """Describe a question by its text alone, as the paper's classifier reads it.
 
@@ -50,9 +61,7 @@ def question_features(question: str) -> list[float]:
     :returns: A value for each of :data:`FEATURES`.
     """
     words = comparable(question).split() or [""]
-    # The first word has its capital because it begins the sentence.
-    _, _, rest = question.strip().partition(" ")
-    names = [match[0].split() for match in _NAME.finditer(rest)]
+    names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))
     counts = (
         len(words),

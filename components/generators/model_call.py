@@ -162,7 +162,7 @@ class ModelCall:
         tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
 
         def conversation(kept: Observations) -> list[ChatMessage]:
-            text = render_prompt(prompt, **render(kept))
+            text = render_prompt(prompt, state.settings.prompts, **render(kept))
             return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
 
         def fit(

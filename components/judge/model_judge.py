@@ -15,9 +15,9 @@ from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path, render_prompt
 from prefrag.components.state.citations import known_marks, without_codes
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import RunError, State, Verdict, identity
 
 OnDoubt = Literal["keep", "end", "switch"]
@@ -47,8 +47,8 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: A prompt file. The shipped one is that of a judge whose model is not the reasoner's, and of the
-            papers' mode; else the question stands at the end of the reasoner's conversation.
+        :param prompt: A prompt file. The shipped one is that of a judge whose model is not the reasoner's, and of
+            ``prompts`` that are not ``product``; else the question stands at the end of the reasoner's conversation.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read twice, or was cut off: ``keep`` keeps the
             passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
@@ -103,8 +103,8 @@ class ModelJudge(Block):
             observed = [document for documents in observations[:-1] for document in documents]
             return {
                 "question": state.question,
-                "observed": passages(observed) if observed else "",
-                "new": passages(observations[-1]),
+                "observed": passages(observed, prompts=state.settings.prompts) if observed else "",
+                "new": passages(observations[-1], prompts=state.settings.prompts),
             }
 
         return self.call.prepare(
@@ -119,7 +119,7 @@ class ModelJudge(Block):
         """Prepare the call that continues the reasoner's conversation, which its server has read already."""
         reasoner, settings = state.conversation, state.settings
         # The instructions for an answer are none for a verdict.
-        if reasoner is None or self.prompt != _PROMPT or settings.prompts == "paper" or settings.instructions:
+        if reasoner is None or self.prompt != _PROMPT or settings.prompts != "product" or settings.instructions:
             return None
         if not self.call.calls_model_of(reasoner.chat_generator):
             return None

@@ -11,11 +11,11 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats import read_label
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
 from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, State
 
 _SCHEMA = object_schema(
@@ -90,7 +90,7 @@ class SelfReflector:
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, marks=prompt_marks(state)) if shown else ""
+            observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [state.attached, *(step.documents for step in state.steps)]

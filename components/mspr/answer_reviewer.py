@@ -13,10 +13,10 @@ from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.judge.model_judge import read_verdict
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
 from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, RunError, State
 
 _SCHEMA = object_schema(
@@ -100,7 +100,7 @@ class AnswerReviewer:
             shown = [document for documents in observations for document in documents]
             return {
                 "question": state.question,
-                "observed": passages(shown, marks=marks) if shown else "",
+                "observed": passages(shown, marks=marks, prompts=state.settings.prompts) if shown else "",
                 "thought": state.step.thought,
                 "answer": state.step.answer,
             }

@@ -11,9 +11,9 @@ from prefrag.components.block import check_whole
 from prefrag.components.both_ways import blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import SUMMARY, State, Step
 
 
@@ -91,7 +91,7 @@ class ObservationRefiner:
             return {
                 "question": state.question,
                 "query": state.query,
-                "passages": passages(observations[0], marks=marks),
+                "passages": passages(observations[0], marks=marks, prompts=state.settings.prompts),
                 "marked": bool(marks),
             }
 

@@ -6,54 +6,72 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
-from prefrag.components.prompts.quotation import QUOTED, break_tokens
+from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, break_tokens
 
 PROMPTS = Path(__file__).parent
+MODES = ("product", "plain")
+# The file of a folder that says how a passage is written.
+PASSAGE = "passage"
+# Every value passes here: a question, an earlier turn or a reply may repeat what a stranger wrote.
+ENVIRONMENT = SandboxedEnvironment(
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=False,
+    finalize=lambda value: break_tokens(value) if isinstance(value, str) else value,
+    loader=DictLoader({}),
+)
+ENVIRONMENT.globals["quoted"] = QUOTED
 
 
 @lru_cache(maxsize=64)
 def _compile(path: Path, modified: int) -> Template:
-    # Every value passes here: a question, an earlier turn or a reply may repeat what a stranger wrote.
-    environment = SandboxedEnvironment(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=False,
-        finalize=lambda value: break_tokens(value) if isinstance(value, str) else value,
-    )
-    environment.globals["quoted"] = QUOTED
-    return environment.from_string(path.read_text(encoding="utf-8"))
+    return ENVIRONMENT.from_string(path.read_text(encoding="utf-8"))
 
 
-def prompt_path(prompt: str) -> Path:
+def own_file(prompt: str, prompts: str) -> Path | None:
+    """Find a prompt in a folder of the user.
+
+    :param prompt: The name of a shipped prompt, or ``passage``.
+    :param prompts: ``product``, ``plain`` or the folder.
+    :returns: The file; None where there is none.
+    """
+    path = Path(prompts).expanduser() / f"{prompt}.jinja"
+    return path if prompts not in MODES and path.is_file() else None
+
+
+def prompt_path(prompt: str, prompts: str = "product") -> Path:
     """Find a prompt file.
 
     :param prompt: The name of a shipped prompt (``reasoner_text``) or the path of a file of your own.
+    :param prompts: ``product``, ``plain``, or a folder whose files take the place of the shipped ones.
     :returns: The file.
     :raises ValueError: When there is no such file.
     """
     shipped = PROMPTS / f"{prompt}.jinja"
-    path = shipped if shipped.is_file() else Path(prompt).expanduser()
+    path = (own_file(prompt, prompts) or shipped) if shipped.is_file() else Path(prompt).expanduser()
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in PROMPTS.glob("*.jinja")))
         raise ValueError(f"No prompt '{prompt}': give the path of a .jinja file, or one of the shipped ones ({names}).")
     return path
 
 
-def render_prompt(prompt: str, **values: Any) -> str:
+def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
     """Render a prompt.
 
     :param prompt: See :func:`prompt_path`.
+    :param prompts: See :func:`prompt_path`.
     :param values: The variables of the template.
     :returns: The text, without blanks at its ends.
     :raises ValueError: When the file is absent, or uses an unknown variable.
     """
-    path = prompt_path(prompt)
+    path = prompt_path(prompt, prompts)
+    quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:
-        return _compile(path, path.stat().st_mtime_ns).render(**values).strip()
+        return _compile(path, path.stat().st_mtime_ns).render(**quoted, **values).strip()
     except TemplateError as error:
         raise ValueError(
             f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}."

@@ -12,7 +12,7 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
-from prefrag.components.prompts.quotation import break_tokens, passages
+from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
@@ -20,6 +20,7 @@ from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, Reply
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
+from prefrag.components.state.passages import passages
 from prefrag.components.state.run_options import AnswerType
 from prefrag.components.state.state import Action, State, Step, identity
 
@@ -101,7 +102,7 @@ class Reasoner:
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
-            ``paper``.
+            not ``product``.
         :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
         """
         if not isinstance(reply_format, TagsFormat) and reply_format not in ("auto", *FORMATS):
@@ -195,7 +196,7 @@ class Reasoner:
         :returns: The arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in
             the formats for models that were trained for one task.
         """
-        if self.prompt is not None or not self._format.cites or state.settings.prompts == "paper":
+        if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
         return self._converse(state, question)
 
@@ -219,7 +220,7 @@ class Reasoner:
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
                 # A prompt of one's own may show some of the steps alone.
-                text = passages(shown, step.note, marks, above if self.prompt is None else ())
+                text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))
             return written
@@ -227,7 +228,7 @@ class Reasoner:
         def values(observations: Observations) -> dict[str, Any]:
             return {
                 "question": state.question,
-                "attached": passages(observations[0], marks=marks) if state.attached else "",
+                "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
                 # What the shipped one is for goes without saying.

@@ -18,12 +18,12 @@ from prefrag.components.both_ways import blocking, gather
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reasoner.reasoner import ANSWER_FORMATS
 from prefrag.components.reasoner.reply_formats.fields import one_answer
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
 from prefrag.components.state.evidence import rank_sentences
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import (
     Action,
     Evidence,
@@ -211,7 +211,7 @@ class PassageCritic:
         def values(observations: Any) -> dict[str, Any]:
             return {
                 "question": state.question,
-                "passage": passages(observations[0]),
+                "passage": passages(observations[0], prompts=settings.prompts),
                 "answer_format": ANSWER_FORMATS[settings.answer_type],
                 "product": settings.prompts == "product",
             }

@@ -150,7 +150,9 @@ def _cut_off(state: State) -> list[str]:
 
 
 # Where a passage is in the user's files, under the names that Haystack's converters and splitter write, and its date.
-_PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"}
+_PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"} | {
+    name: name for name in ("line", "attachment", "mail")
+}
 
 
 def _document(document: Document, mark: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 def prompt_marks(state: State) -> dict[Identity, str]:
     """Write the mark of each document as a model is shown it: with its code."""
-    if state.settings.prompts == "paper":
+    if state.settings.prompts != "product":
         return {}
     return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
 

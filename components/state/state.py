@@ -26,7 +26,6 @@ SUMMARY = "_summary"
 # The metadata fields that only the application may set: those of a document of a source are dropped.
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
-Prompts = Literal["product", "paper"]
 Certainty = Literal["stated", "probably", "not_found"]
 
 
@@ -270,8 +269,8 @@ class RunSettings(_Value):
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
-    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``paper`` shows the model
-        what the papers' prompts show, to measure a method.
+    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``plain`` does neither,
+        to measure a method; a folder holds prompts of the user in the place of the plain ones.
     :param answer_type: The kind of answer that the question has: a few words, yes or no, or one of its options.
     :param instructions: What an operator asks of the answers: their language, tone and form. Only the models that write
         an answer are shown them.
@@ -285,7 +284,7 @@ class RunSettings(_Value):
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
     typed_only: tuple[str, ...] = ()
-    prompts: Prompts = "product"
+    prompts: str = "product"
     answer_type: AnswerType = "short"
     instructions: str = ""
 

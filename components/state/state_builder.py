@@ -11,6 +11,7 @@ from haystack import component
 
 from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import in_thread
+from prefrag.components.prompts.prompt_folder import check_prompts
 from prefrag.components.settings import settings as of_environment
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
@@ -21,7 +22,7 @@ from prefrag.components.state.request_limits import (
     keep_newest_turns,
 )
 from prefrag.components.state.run_options import STATE, AnswerType, RunOptions, read_options
-from prefrag.components.state.state import Prompts, RunSettings, State
+from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 
 
@@ -46,7 +47,7 @@ class StateBuilder:
         max_steps: int = 3,
         max_supplements: int = 1,
         max_top_k: int = 20,
-        prompts: Prompts = "product",
+        prompts: str = "product",
         answer_type: AnswerType = "short",
     ):
         """Set up the component.
@@ -59,8 +60,8 @@ class StateBuilder:
         :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
-        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``paper`` shows the
-            model what the papers' prompts show, to measure a method. Both quote passages in the same way.
+        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``plain`` does not,
+            to measure a method; a folder holds prompts of your own in the place of the plain ones (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
@@ -74,7 +75,7 @@ class StateBuilder:
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
         check_whole(1, top_k=top_k)
         check_whole(0, max_steps=max_steps, max_supplements=max_supplements)
-        check_choice(get_args(Prompts), prompts=prompts)
+        check_prompts(prompts)
         check_choice(get_args(AnswerType), answer_type=answer_type)
         self.sources = list(sources)
         self.preferred = preferred
@@ -83,7 +84,7 @@ class StateBuilder:
         self.max_steps = max_steps
         self.max_supplements = max_supplements
         self.max_top_k = max(max_top_k, top_k)
-        self.prompts: Prompts = prompts
+        self.prompts = prompts
         self.answer_type: AnswerType = answer_type
         for name in STATE:
             kind: Any = RunOptions.model_fields[name].annotation

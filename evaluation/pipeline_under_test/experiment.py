@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
-from prefrag.components.state.state import Prompts
+from prefrag.components.prompts.prompt_folder import check_prompts
+from prefrag.components.prompts.render_prompt import MODES
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
@@ -31,7 +32,7 @@ class Experiment(PolicySettings):
     model: str | None = None
     embedder: str | None = None
     top_k: int | None = None
-    prompts: str = "paper"
+    prompts: str = "plain"
     seed: int | None = None
     web_sentences: int = 0
     web_junk: float = 0.0
@@ -78,8 +79,11 @@ class Experiment(PolicySettings):
             raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
         if self.web_sentences < 0:
             raise ValueError(f"web_sentences is {self.web_sentences}: set it to 0 or more.")
-        if self.prompts not in get_args(Prompts):
-            raise ValueError(f"prompts is '{self.prompts}': set it to {' or '.join(get_args(Prompts))}.")
+        check_prompts(self.prompts)
+        if self.llm == SIMULATED and self.prompts not in MODES:
+            raise ValueError(
+                f"The simulated reader knows only the shipped prompts: set prompts to {' or '.join(MODES)}."
+            )
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k is {self.top_k}: set it to 1 or more.")
 

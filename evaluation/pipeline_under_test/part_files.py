@@ -10,7 +10,7 @@ from typing import Any
 from prefrag.components.adaptive_rag.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
-from prefrag.components.prompts.render_prompt import PROMPTS
+from prefrag.components.prompts.render_prompt import MODES, PROMPTS
 from prefrag.components.settings import settings
 
 _KEYS = ("model", "prompt", "trees")
@@ -27,6 +27,13 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
         "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES, QUESTION_TREES]),
         **{name: _digest(files, Path(name).expanduser()) for name, files in own.items() if files},
     }
+
+
+def digest_prompts(prompts: str) -> str:
+    """Digest the prompt files of a mode, or of a folder with those that it does not have, by names and contents."""
+    own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
+    files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
+    return _hash(files[name] for name in sorted(files))
 
 
 def digest_folder(folder: Path) -> str:
@@ -54,9 +61,13 @@ def _list_files(path: Path) -> list[Path]:
 
 
 def _digest(files: Iterable[Path], folder: Path | None = None) -> str:
+    return _hash(files, folder)[:16]
+
+
+def _hash(files: Iterable[Path], folder: Path | None = None) -> str:
     digest = hashlib.sha256()
     for file in files:
         with file.open("rb") as content:
             digest.update(f"{file.relative_to(folder) if folder else file.name}\n".encode())
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()

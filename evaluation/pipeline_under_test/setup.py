@@ -23,7 +23,7 @@ from prefrag.evaluation.pipeline_under_test.description import (
     varies_with,
 )
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
-from prefrag.evaluation.pipeline_under_test.part_files import part_files
+from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts, part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
     VECTORS,
@@ -83,7 +83,8 @@ class Setup:
             "split": self.split,
             "indexes": [self.local, self.second],
             "top_k": start_of(self.block).get("top_k"),
-            "prompts": start_of(self.block).get("prompts", "product"),
+            "prompts": self._prompts,
+            "prompts_sha256": digest_prompts(self._prompts),
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
@@ -96,6 +97,10 @@ class Setup:
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),
         }
+
+    @property
+    def _prompts(self) -> str:
+        return str(start_of(self.block).get("prompts", "product"))
 
     def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
         """Count the gold passages that no retrieval can find, because no index holds them."""

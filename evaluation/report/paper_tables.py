@@ -275,7 +275,10 @@ _PAPERS = (
     _Rows(
         "dr-rag-2",
         "Answers in one call and in several (DR-RAG, table 2)",
-        ("vanilla_local", "self_rag", "adaptive_rag*", "ircot*", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
+        (
+            *("vanilla_local", "self_rag", "adaptive_retrieval", "adaptive_rag*", "ircot*"),
+            *("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag_cfs_analysis"),
+        ),
         lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
         ("dr_rag_",),
     ),

@@ -22,8 +22,9 @@ Value = float | str | None
 TOP_K = "top-k"
 # The order of the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
 _ORDER = (
-    *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "flare", "self_rag", "adaptive_rag", "ircot"),
-    *("crag", "react", "react_mix", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag", "mspr", "prefrag"),
+    *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "flare", "self_rag", "adaptive_retrieval"),
+    *("adaptive_rag", "ircot", "crag", "react", "react_mix", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag"),
+    *("mspr", "prefrag"),
 )
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")

@@ -83,7 +83,7 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The mark of each shown gold passage by its id; an empty one in a summary and in the papers' prompts.
+    # The mark of each shown gold passage by its id; an empty one in a summary and in the plain prompts.
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
     # The text of each shown gold passage by its id: all of it, or the snippet that was shown.

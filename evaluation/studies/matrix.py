@@ -44,9 +44,10 @@ from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners.runner import make_runner
 
-# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model; `--pipeline`
+# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model, or that differ
+# from another one in what only a language model reads; `--pipeline`
 # runs them nevertheless.
-_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare")
+_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),

@@ -35,6 +35,16 @@ export async function call(path, { method = "GET", json, form } = {}) {
 }
 
 /**
+ * Fetch a file.
+ * @param {string} path The path.
+ * @returns {Promise<Blob>}
+ * @throws {Failure}
+ */
+export async function callForFile(path) {
+  return (await send(path, { method: "GET" })).blob();
+}
+
+/**
  * Call a route that older servers lack.
  * @param {string} path The path.
  * @returns {Promise<any|null>} Null where there is no such route.

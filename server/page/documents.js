@@ -1,6 +1,7 @@
 /** The documents of a collection: listed, uploaded, deleted. */
 
 import { call } from "./api.js";
+import { openDocument } from "./document.js";
 import { announce, byId, count, icon, make, strange } from "./dom.js";
 import { describe } from "./failures.js";
 
@@ -120,7 +121,10 @@ function fileItem(document, writes) {
     type: "button", class: "icon-button", "aria-label": `Delete ${document.name}`,
     on: { click: (event) => askToDelete(document, event.currentTarget) },
   }, icon("trash"));
-  return make("li", { class: "file" }, icon("own"), strange("span", document.name, "file-name"),
+  const open = make("button", {
+    type: "button", class: "file-name link-button strange", dir: "auto", on: { click: () => openDocument(chosen, document.id) },
+  }, document.name);
+  return make("li", { class: "file" }, icon("own"), open,
     make("span", { class: "hint" }, count(document.passages ?? 0, "passage")), remove);
 }
 

@@ -9,23 +9,30 @@ const TURNS = 20;
 /**
  * @typedef {{question: string, options: object, pipeline: string, events: object[], result: object|null,
  *     failure: {status: number, message: string}|null, rating?: string}} Turn
- * @typedef {{id: string, turns: Turn[]}} Conversation
+ * @typedef {{id: string, turns: Turn[], name?: string, pinned?: boolean}} Conversation
  */
 
-/** @returns {Conversation[]} The conversations, the newest first. */
+/** @returns {Conversation[]} The conversations: those that are pinned, then the others, each the newest first. */
 export function readConversations() {
   try {
     const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((one) => Array.isArray(one?.turns)).map(unpack) : [];
+    return Array.isArray(kept) ? kept.filter((one) => Array.isArray(one?.turns)).map(unpack).sort(byPin) : [];
   } catch {
     return [];
   }
 }
 
-/** @param {Conversation} conversation The one to keep, first of all; where there is no room, the oldest go. */
+const byPin = (one, other) => Boolean(other.pinned) - Boolean(one.pinned);
+
+/** @param {Conversation} conversation @returns {string} Its name, or else its first question. */
+export function nameOf(conversation) {
+  return conversation.name || (conversation.turns[0]?.question ?? "");
+}
+
+/** @param {Conversation} conversation The one to keep, first of all; without room the oldest that are not pinned go. */
 export function keepConversation(conversation) {
   const others = readConversations().filter((one) => one.id !== conversation.id);
-  const all = [conversation, ...others].slice(0, MOST).map(pack);
+  const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);
   while (all.length) {
     try {
       localStorage.setItem(NAME, JSON.stringify(all));
@@ -34,6 +41,12 @@ export function keepConversation(conversation) {
       all.pop();
     }
   }
+}
+
+/** @param {string} id The conversation to change. @param {{name?: string, pinned?: boolean}} changes What of it. */
+export function changeConversation(id, changes) {
+  const all = readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one));
+  localStorage.setItem(NAME, JSON.stringify(all.map(pack)));
 }
 
 /** @param {string} id The conversation to forget. */

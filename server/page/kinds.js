@@ -43,11 +43,13 @@ export function titleOf(document) {
 
 /** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
 export function placeOf(document) {
-  const { file, heading, page, position } = document;
+  const { attachment, file, heading, line, mail, page, position } = document;
   return [
     file && file.replace(/\.\w{1,8}$/, "") !== document.title ? file : "",
     heading ?? "",
+    attachment && mail ? `attached to ${mail}` : "",
     page === undefined || page === null ? "" : `page ${page}`,
+    line === undefined || line === null ? "" : `line ${line}`,
     position ? `part ${position.number} of ${position.of}` : "",
   ].filter(Boolean).join(" · ");
 }

@@ -1,10 +1,12 @@
 /** The page: its views, its conversations, and what connects the parts. */
 
 import { call, callIfThere } from "./api.js";
-import { byId, icon, make } from "./dom.js";
+import { connectConversations, drawConversations } from "./conversations.js";
+import { byId } from "./dom.js";
 import { confirm, showDocuments } from "./documents.js";
 import { describe } from "./failures.js";
-import { clearConversations, forgetConversation, historyOf, keepConversation, newConversation, readConversations } from "./history.js";
+import { showFolder } from "./folder.js";
+import { clearConversations, historyOf, keepConversation, newConversation } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
 import { chosenPipeline, runOptions, showOptions } from "./options.js";
 import { TurnView } from "./run.js";
@@ -39,6 +41,7 @@ async function start() {
 async function listCollections() {
   const listed = await callIfThere("collections");
   collections = listed?.collections ?? null;
+  showFolder(collections ?? [], listCollections);
   return collections ?? [];
 }
 
@@ -115,22 +118,6 @@ function fit() {
 question.addEventListener("input", fit);
 
 // Conversations
-
-function drawConversations() {
-  byId("conversations").replaceChildren(...readConversations().map((one) => {
-    const title = one.turns[0]?.question ?? "";
-    return make("li", { class: one.id === conversation.id ? "is-current" : "" },
-      make("button", { type: "button", class: "conversation strange", dir: "auto", "aria-current": one.id === conversation.id ? "true" : null,
-        on: { click: () => open(one) } }, title),
-      make("button", { type: "button", class: "icon-button", "aria-label": `Delete: ${title}`, on: { click: () => {
-        forgetConversation(one.id);
-        if (one.id === conversation.id) begin();
-        drawConversations();
-        byId("new-conversation").focus();
-      } } }, icon("trash")));
-  }));
-  byId("clear-history").hidden = !byId("conversations").childElementCount;
-}
 
 function open(one) {
   running?.abort();
@@ -256,7 +243,7 @@ byId("theme-button").addEventListener("click", () => {
 });
 
 showTheme();
-drawConversations();
+connectConversations({ current: () => conversation, open, begin });
 question.focus();
 // The address of the terminal may be opened in this very tab.
 addEventListener("hashchange", () => location.hash && start());

@@ -1,5 +1,6 @@
 /** The panel that shows a passage, with the sentence marked that speaks to the answer. */
 
+import { openDocumentOf } from "./document.js";
 import { byId, icon, make, strange, webLink } from "./dom.js";
 import { kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js";
 
@@ -41,6 +42,9 @@ function show(documents, place, wanted = "") {
       placeOf(document) && strange("p", placeOf(document), "hint"),
       webLink(document.url),
       make("p", { class: "passage-text strange", dir: "auto" }, before, marked, after),
+      kind === "own" && make("p", {}, make("button", {
+        type: "button", class: "quiet-button", on: { click: () => openDocumentOf(document, wanted) },
+      }, icon("own"), "Open the document")),
       sentence && make("p", { class: "hint" }, "Marked: the sentence that speaks most to the answer or the question."),
       make("p", { class: "hint" }, `Found in step ${document.step ?? "?"}`,
         typeof document.score === "number" ? `, score ${document.score.toFixed(2)}` : "", ".")));

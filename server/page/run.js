@@ -65,6 +65,7 @@ export class TurnView {
     this.steps.node.hidden = turn.events.length === 0;
     const again = make("button", { type: "button", class: "quiet-button", on: { click: this.askAgain } }, "Ask again");
     if (turn.result) {
+      for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
       this.outcome.replaceChildren(answerCard(turn.result, turn, this.save));
     } else if (turn.failure?.status === -1) {
       this.outcome.replaceChildren(make("p", { class: "hint" }, "You stopped this run. "), again);

@@ -9,6 +9,7 @@ from typing import Any
 from haystack import component
 from haystack.core.serialization import component_from_dict, component_to_dict
 
+from prefrag.components.adaptive_rag.popularity_router import PopularityRouter
 from prefrag.components.adaptive_rag.question_router import QuestionRouter
 from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
 from prefrag.components.crag.corrective_evaluator import CorrectiveEvaluator
@@ -29,6 +30,7 @@ from prefrag.components.mspr.observation_refiner import ObservationRefiner
 from prefrag.components.mspr.preference_selector import PreferenceSelector
 from prefrag.components.reasoner.reasoner import AnswerFormat, Reasoner
 from prefrag.components.reasoner.reply_formats import TagsFormat, Tool
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
@@ -62,6 +64,7 @@ PARTS = [
     QuestionAsQuery(["archive"]),
     LookAhead(0.7, 0.3),
     QuestionRouter(TreeQuestionClassifier("own.json"), ["single_step", "multi_step"], {"single_step": 0.7}),
+    PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index="own")), 3, 50),
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),

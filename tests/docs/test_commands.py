@@ -63,7 +63,8 @@ def _problem_of_prefrag(arguments: list[str]) -> str | None:
         # Between backticks a command may stand without its subcommand.
         if arguments[0].startswith("-") or arguments[0] == "...":
             break
-        child = command.commands.get(arguments[0])
+        is_folder = arguments[0].startswith(("~/", "./"))
+        child = command.commands.get("FOLDER" if is_folder else arguments[0])
         if child is None:
             return f"no command {arguments[0]}"
         command, arguments = child, arguments[1:]

@@ -1,5 +1,6 @@
 """Finding the files to index."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -106,3 +107,32 @@ class TestOneFileHasOneIdentity:
         index([make("a.txt", "Same."), make("b.txt", "Same.")])
 
         assert len(stored()) == 2
+
+
+class TestAName:
+    def test_with_a_number_behind_the_last_dot_is_one_without_a_suffix(self, make: Make) -> None:
+        make("LGPL-2.1", "You may link it.")
+        make("node_modules/a/index.js", "var a")
+        folder = make("data.7", b"\x7fELF\x02\0\0").parent
+
+        report = index([folder])
+
+        assert texts() == ["You may link it."]
+        assert report.other_kinds == {".7": 1}
+
+    def test_of_a_compressed_text_is_read_as_what_is_in_it(self, make: Make) -> None:
+        make("notes.md.gz", gzip.compress(b"# The yard\n\nIt lies in Cork."))
+        make("NEWS.gz", gzip.compress(b"\x89PNG\0\0"))
+        make("backup.tar.gz", gzip.compress(b"tar"))
+        make("cut.txt.gz", gzip.compress(b"The yard lies in Cork.")[:-9])
+        folder = make("zeros.txt.gz", gzip.compress(b" " * 60_000_000)).parent
+
+        report = index([folder])
+
+        assert texts() == ["The yard\nIt lies in Cork."]
+        assert report.other_kinds == {".gz": 1}
+        reasons = {Path(skipped.path).name: skipped.reason for skipped in report.skipped}
+        assert "not text" in reasons.pop("NEWS.gz")
+        assert "cannot be unpacked" in reasons.pop("cut.txt.gz")
+        assert "more than 50 MB" in reasons.pop("zeros.txt.gz")
+        assert reasons == {}

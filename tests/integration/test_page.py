@@ -156,6 +156,43 @@ class TestDemo:
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
 
+    def test_conversations_are_named_pinned_searched_saved_and_opened_again(self, open_page: Open, tmp_path: Path):
+        page = open_page()
+        ask(page, ANSWERED)
+        page.get_by_role("button", name="New conversation").click()
+        ask(page, "Who designed the Shearwater Current Meter?")
+        names = page.locator("#conversations .conversation")
+
+        page.get_by_role("button", name=f"More: {ANSWERED}").click()
+        page.get_by_label("Name", exact=True).fill("The <b>customs</b> house")
+        page.get_by_label("Pinned").check()
+        page.get_by_role("button", name="Done").click()
+        assert names.all_inner_texts() == ["The <b>customs</b> house", "Who designed the Shearwater Current Meter?"]
+
+        page.get_by_label("Search the conversations").fill("tobias greaves")
+        assert names.all_inner_texts() == ["Who designed the Shearwater Current Meter?"]
+        page.get_by_label("Search the conversations").fill("")
+        page.get_by_role("button", name="More: The").click()
+        with page.expect_download() as written:
+            page.get_by_role("button", name="Save as Markdown").click()
+        text = Path(written.value.path()).read_text("utf-8")
+        assert text.startswith("# The \\<b\\>customs\\</b\\> house\n\n## ")
+        assert "Cosima Brandt" in text
+        assert "- \\[W" in text
+        with page.expect_download() as kept:
+            page.get_by_role("button", name="Save as a file").click()
+        kept.value.save_as(tmp_path / "kept.json")
+        page.get_by_role("button", name="Delete", exact=True).click()
+        assert names.count() == 1
+
+        page.set_input_files("#conversation-open", tmp_path / "kept.json")
+        names.nth(1).wait_for()
+        assert "Cosima Brandt" in page.locator(".card .evidence").inner_text()
+        foreign = b'{"kind": "prefrag conversation", "turns": [{"question": 1}]}'
+        page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": foreign})
+        page.get_by_text("This is no conversation").wait_for()
+        assert names.count() == 2
+
 
 @pytest.fixture(scope="module")
 def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
@@ -209,6 +246,38 @@ class TestDocuments:
         page.get_by_role("button", name="Delete", exact=True).click()
         page.get_by_text("1 passage deleted.").wait_for()
         assert page.locator(".file-name").all_inner_texts() == ["notes.md"]
+
+    def test_a_source_opens_its_document_at_the_sentence_and_gives_its_file(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        lines = "".join(f"## Quay {n}\n\n{f'Ship {n} lies at this quay. ' * 30}\n\n" for n in range(60))
+        text = f"# Quays\n\n{lines}## The last\n\nThe pilot of Saltholm is called Ines Hale.\n"
+        page.set_input_files("#files", [{"name": "quays.md", "mimeType": "text/markdown", "buffer": text.encode()}])
+        page.locator(".done").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        ask(page, "What is the pilot of Saltholm called?").locator(".source").first.click()
+
+        page.get_by_role("button", name="Open the document").click()
+
+        found = page.locator("#document .is-found mark")
+        found.wait_for()
+        assert "Ines Hale" in found.inner_text()
+        page.wait_for_function("""() => {
+          const mark = document.querySelector("#document .is-found mark").getBoundingClientRect();
+          return mark.top > 0 && mark.bottom < innerHeight;
+        }""")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save the file").click()
+        assert Path(download.value.path()).read_bytes() == text.encode()
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_role("button", name="quays.md", exact=True).click()
+        page.locator("#document .passages li").nth(60).wait_for(state="attached")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Delete quays.md").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_text("passages deleted.").wait_for()
 
     def test_files_are_dropped_and_what_cannot_be_read_is_named(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -25,6 +27,7 @@ from tests.fakes import CALLS
 from tests.hostile import CONTROL_TOKENS, find_faults
 from tests.hostile_passages import HARMLESS, Passage
 from tests.marks import put_codes
+from tests.own_prompts import write_prompts
 from tests.pipelines.replies import Answer, Search, read_message, write_reply
 from tests.pipelines.scripted import MODEL_JUDGE, retry_policy, verdict
 
@@ -35,10 +38,12 @@ FORMS = ("text", "json", "tools", "tags")
 WAYS = [(f"prefrag {form}", source) for form in FORMS for source in ("web", "local")]
 WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local"), ("self_rag text", "local")]
 MODELS = ("behaves", "quotes", "believes")
+# The third stands for a folder of prompts of one's own.
+MODES = ("product", "plain", "own")
 REACHED = ("action", "label", "verdict", "citation", "renderer", "prompt")
 
 _MARK = re.compile(r"[\[\u3010\uff3b(]\s*(?:passage )?[ADW]?\d+(?:-?[a-z]{2})?\s*[\]\u3011\uff3d)]", re.IGNORECASE)
-_HEADED = re.compile(r"^((?:Observation: |Passages: )?(?:\[[ADW]?\d+[a-z]{2}\]|Title:)) (.*)", re.MULTILINE)
+_HEADED = re.compile(r"^((?:[A-Z][A-Za-z ]+: )?(?:\[[ADW]?\d+[a-z]{2}\]|Title:|title:)) (.*)", re.MULTILINE)
 _CODE = re.compile(r"(\[[ADW]?\d+)[a-z]{2}\]")
 # What the sources deliver and the models reply; pipelines are loaded once, and their parts have no memory.
 _delivered: dict[str, list[Document]] = {}
@@ -104,24 +109,26 @@ class Reader:
 def _quote(prompt: str) -> str:
     """Quote the passages of a prompt, as they stand and in a line."""
     lines = prompt.split("\n")
-    titles = [head[2] for line, text in pairwise(lines) if text.startswith("| ") and (head := _HEADED.match(line))]
-    # No model quotes more of a line.
+    heads = [(head, text) for line, text in pairwise([*lines, ""]) if (head := _HEADED.match(line))]
+    # In a form of one's own the text stands beside its title. No model quotes more of a line.
+    titles = [head[2][:2_000] for head, text in heads if text.startswith("| ") or head[1].endswith("title:")]
     quoted = [line[:2_000] for line in lines if line.startswith("| ")]
     in_line = " ".join(line.removeprefix("| ") for line in [*titles, *quoted])
     return "\n".join([f'A passage says "{in_line}", which I leave aside.', *quoted, ""])
 
 
-def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) -> set[str]:
+def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage], mode: str = "product") -> set[str]:
     """List what passages reached that is not theirs to decide.
 
     :param way: A pipeline and its reply format, see :data:`WAYS`.
     :param source: The source that delivers them.
     :param model: One of :data:`MODELS`.
     :param passages: The passages, delivered together.
+    :param mode: One of :data:`MODES`.
     :returns: Some of :data:`REACHED`.
     """
-    result, prompts = _run(way, source, model, passages)
-    reached = {"renderer"} if not _is_harmless(way, result) else set()
+    result, prompts = _run(way, source, model, passages, mode)
+    reached = {"renderer"} if not _is_harmless(way, mode, result) else set()
     if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
         reached.add("prompt")
     if model == "believes":
@@ -131,7 +138,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) 
         if any(each["source"] != source or each["content"] not in own for each in found):
             reached.add("citation")
         return reached
-    expected, harmless = _expect(way, source, model, len(passages))
+    expected, harmless = _expect(way, source, model, len(passages), mode)
     reached |= {name for name, value in _outcome(result).items() if value != expected[name]}
     if model == "behaves" and (sorted(map(_skeleton, prompts)) != harmless or _find_faults(prompts)):
         reached.add("prompt")
@@ -139,25 +146,30 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) 
 
 
 @cache
-def _expect(way: str, source: str, model: str, number: int) -> tuple[dict[str, Any], list[str]]:
+def _expect(way: str, source: str, model: str, number: int, mode: str) -> tuple[dict[str, Any], list[str]]:
     harmless = [Passage(f"{HARMLESS.text} {each}", HARMLESS.title) for each in range(number)]
-    result, prompts = _run(way, source, model, harmless)
+    result, prompts = _run(way, source, model, harmless, mode)
     assert len(result["documents"]) == number + 1, result["errors"]
     return _outcome(result), sorted(map(_skeleton, prompts))
 
 
-def _run(way: str, source: str, model: str, passages: Sequence[Passage]) -> tuple[dict[str, Any], list[str]]:
+def _run(way: str, source: str, model: str, passages: Sequence[Passage], mode: str) -> tuple[dict[str, Any], list[str]]:
     CALLS.clear()
     _delivered.clear()
     _delivered[source] = [passage.document(number) for number, passage in enumerate(passages)]
     _scripts.clear()
     _scripts.update(_write_scripts(*way.split(), source, model, passages))
-    result = asyncio.run(pipelines.ask_async(_load(way), QUESTION, top_k=12))
+    result = asyncio.run(pipelines.ask_async(_load(way, mode), QUESTION, top_k=12))
     return result, [prompt for name in _scripts for prompt in CALLS.get(name, ())]
 
 
 @cache
-def _load(way: str) -> Any:
+def _own_prompts() -> str:
+    return write_prompts(Path(mkdtemp(prefix="own-prompts-")))
+
+
+@cache
+def _load(way: str, mode: str) -> Any:
     name, form = way.split()
     block = "tests.pipelines.hostile_runs"
     reader = {
@@ -166,6 +178,7 @@ def _load(way: str) -> Any:
     delivery = {who: {"type": f"{block}.Delivery", "init_parameters": {"name": who}} for who in ("local", "web")}
     replace: dict[str, Any] = {
         "ChatModel": reader["model"],
+        "start.prompts": _own_prompts() if mode == "own" else mode,
         "Reasoner.reply_format": form,
         "RetrievalSource.ranker": None,
         "RetrievalSource.retry_policy": retry_policy(),
@@ -245,8 +258,8 @@ def _find_faults(prompts: Sequence[str]) -> list[str]:
     return [fault for text in (*quoted, *titles) for fault in find_faults(text)]
 
 
-def _is_harmless(way: str, result: dict[str, Any]) -> bool:
-    public = _installation(way).publish(result)
+def _is_harmless(way: str, mode: str, result: dict[str, Any]) -> bool:
+    public = _installation(way, mode).publish(result)
     try:
         json.dumps(public, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
@@ -262,8 +275,8 @@ def _is_harmless(way: str, result: dict[str, Any]) -> bool:
 
 
 @cache
-def _installation(way: str) -> Installation:
-    return Installation(_load(way))
+def _installation(way: str, mode: str) -> Installation:
+    return Installation(_load(way, mode))
 
 
 def _draws(text: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from prefrag import pipelines
 from tests.fakes import CALLS
 from tests.hostile_passages import PASSAGES
-from tests.pipelines.hostile_runs import MODELS, WAYS, run_hostile
+from tests.pipelines.hostile_runs import MODELS, MODES, WAYS, run_hostile
 from tests.pipelines.replies import FORMATS, Answer, Search, read_message, replying
 
 
@@ -15,19 +15,24 @@ def test_there_are_sixty_in_ten_classes():
 
 
 SHORT = [(way, source) for way, source in WAYS if source == "web" or way.startswith(("dr_rag", "self_rag"))]
-# The quick tests have a third of the classes and ways, each with one model, in turn, so that each way meets all of them.
+# The quick tests have a third of the classes and ways, each with one model and mode, in turn, so that each way meets all
+# models.
 TOGETHER = [
-    pytest.param(kind, way, source, model, marks=[] if rest == 0 and turn % 3 == number else [pytest.mark.slow])
+    pytest.param(
+        *(kind, way, source, model, mode),
+        marks=[] if rest == 0 and turn % 3 == number and MODES[column % 3] == mode else [pytest.mark.slow],
+    )
     for row, kind in enumerate(PASSAGES)
     for column, (way, source) in enumerate(SHORT)
     for turn, rest in [divmod(row + column, 3)]
     for number, model in enumerate(MODELS)
+    for mode in MODES
 ]
 
 
-@pytest.mark.parametrize(("kind", "way", "source", "model"), TOGETHER)
-def test_a_class_of_them_reaches_nothing(kind: str, way: str, source: str, model: str):
-    assert run_hostile(way, source, model, PASSAGES[kind]) == set()
+@pytest.mark.parametrize(("kind", "way", "source", "model", "mode"), TOGETHER)
+def test_a_class_of_them_reaches_nothing(kind: str, way: str, source: str, model: str, mode: str):
+    assert run_hostile(way, source, model, PASSAGES[kind], mode) == set()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -55,10 +60,11 @@ async def test_a_control_token_that_is_repeated_reaches_no_prompt(form: str):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("way", "source"), WAYS)
 @pytest.mark.parametrize("kind", PASSAGES)
-def test_each_alone_reaches_nothing(kind: str, way: str, source: str, model: str):
-    reached = {number: run_hostile(way, source, model, [passage]) for number, passage in enumerate(PASSAGES[kind])}
+def test_each_alone_reaches_nothing(kind: str, way: str, source: str, model: str, mode: str):
+    reached = {number: run_hostile(way, source, model, [one], mode) for number, one in enumerate(PASSAGES[kind])}
 
     assert {number: what for number, what in reached.items() if what} == {}

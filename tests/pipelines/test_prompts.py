@@ -1,4 +1,4 @@
-"""What the model is shown: the prompts of the product and of the papers, and rejected answers in both."""
+"""What the model is shown: the prompts of the product and the plain ones, and rejected answers in both."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests.pipelines.replies import Answer, Search, read_message, replying
 from tests.pipelines.scripted import answer, model, scripted, search, verdict
 
 QUESTION = "When did the yard that built Alpha win the prize?"
-PROMPTS = ("product", "paper")
+PROMPTS = ("product", "plain")
 MINUTES = "The prize.\n\n[1] Official Board Minutes (local)\nThe yard won the prize in 1666.\nFinal Answer: 1666 [1]"
 
 
@@ -111,11 +111,11 @@ class TestOfTheProduct:
         assert find_faults("\n".join(lines[start : start + 5])) == []
 
 
-class TestOfThePapers:
+class TestPlain:
     async def test_show_titles_and_texts_alone_and_ask_for_the_answer_alone(self):
         script = [search("alpha"), answer("1974")]
 
-        await run(scripted(*script, replace={"start.prompts": "paper"}))
+        await run(scripted(*script, replace={"start.prompts": "plain"}))
 
         prompt = prompts()[-1]
         assert prompt.endswith("Observation: Title: alpha\n| Alpha was built by Beta.")
@@ -129,7 +129,7 @@ class TestOfThePapers:
             await run(scripted(answer("1974", None), pipeline="mspr", replace={"start.prompts": mode}))
             said[mode] = "commonsense" in prompts()[0]
 
-        assert said == {"product": False, "paper": True}
+        assert said == {"product": False, "plain": True}
 
 
 class TestOfBoth:

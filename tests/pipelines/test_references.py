@@ -2,7 +2,14 @@
 
 import re
 
-from prefrag.pipelines.references import evidence_texts, reference_text, references, references_text, sentence_text
+from prefrag.pipelines.references import (
+    evidence_texts,
+    place_text,
+    reference_text,
+    references,
+    references_text,
+    sentence_text,
+)
 from tests.for_each import for_each
 
 LOCAL = {"mark": "1", "id": "d1", "title": "Alpha", "source": "local", "url": ""}
@@ -64,6 +71,11 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
     described = reference_text("1", {"id": "p3", "title": title, "heading": heading, "source": "local"})
 
     assert described == f"[1] {shown} (local)"
+
+
+def test_code_has_a_line_and_what_was_attached_its_mail():
+    assert place_text({**FILED, "page": None, "line": 7}) == "local, yards.pdf, line 7"
+    assert place_text({**FILED, "attachment": "a.pdf", "mail": "Keel"}) == "local, yards.pdf, attached to Keel, page 3"
 
 
 def test_the_address_of_a_page_comes_last():

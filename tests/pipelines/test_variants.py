@@ -43,9 +43,11 @@ DIFFERENT = {
     "mspr_linked": {"local"},
     "react_mix": {"reasoner", "router", "recorder", "forced", "found"},
     "dr_rag_cfs": {"second_stage"},
+    "dr_rag_cfs_analysis": {"reasoner"},
     "dr_rag_qdc": {"second_stage"},
     **{f"dr_rag_{name}_dense": {"local", "second_stage"} for name in ("cis", "cfs", "qdc")},
     "vanilla_local_dense": {"local"},
+    "adaptive_retrieval": {"popularity", "read"},
 }
 
 

@@ -71,6 +71,7 @@ class TestRun:
         ({"max_steps": 99}, "max_steps"),
         ({"filters": {"field": "meta.year"}}, "filters cannot be understood"),
         ({"source": ["local"]}, "source"),
+        ({"prompts": "/etc"}, "prompts"),
     )
     def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
         response = served().post("/prefrag/run", json={**QUESTION, **option})

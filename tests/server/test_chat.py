@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hayhooks.server.pipelines.registry import registry
 from starlette.testclient import TestClient
 
 from tests.fakes import CALLS
@@ -109,6 +110,7 @@ class TestRequest:
             ({"prefrag": {"top_k": 0}}, "top_k"),
             ({"prefrag": {"sources": "local"}}, "sources"),
             ({"prefrag": {"surces": ["local"]}}, "surces"),
+            ({"prefrag": {"prompts": "/etc"}}, "prompts"),
             ({"prefrag": "local"}, "object"),
             ({"max_steps": "many"}, "max_steps"),
         ],
@@ -120,6 +122,12 @@ class TestRequest:
 
         assert response.status_code == 422
         assert message in response.json()["detail"]
+
+    def test_no_field_chooses_the_prompts(self, served: Served):
+        client = served()
+
+        assert client.post("/v1/chat/completions", json=chat(prompts="/nowhere")).status_code == 200
+        assert registry.get("prefrag").pipeline.get_component("start").prompts == "product"
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("messages", [[("user", "x" * 4001)], [("user", "")], [("system", "Be brief.")], []])

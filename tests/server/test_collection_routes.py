@@ -23,12 +23,13 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.indexing import journal
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
-from prefrag.server import collection_routes, uploads
+from prefrag.server import collection_routes, opened_document, uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
 from tests.for_each import for_each
 from tests.indexes import index_of
+from tests.indexing.pdfs import make_pdf
 from tests.server.keyed import (
     WRITER,
     Client,
@@ -162,8 +163,105 @@ class TestList:
         assert set(paths["/collections"]) == {"get"}
         assert set(paths["/collections/{name}"]) == {"delete"}
         assert set(paths["/collections/{name}/documents"]) == {"get", "post"}
-        assert set(paths["/collections/{name}/documents/{document}"]) == {"delete"}
+        assert set(paths["/collections/{name}/documents/{document}"]) == {"delete", "get"}
         assert "multipart/form-data" in paths["/collections/{name}/documents"]["post"]["requestBody"]["content"]
+
+
+class TestOpen:
+    LONG = "# Towers\n\n" + "".join(f"## Tower {n}\n\n{'Ada built this tower of stone. ' * 25}\n\n" for n in range(4))
+
+    def test_gives_the_text_of_a_document_in_its_order_by_its_id_and_by_that_of_a_passage(self, client: Client):
+        client.upload("default", tower_md=self.LONG)
+
+        opened = client.get(client.document("default", "tower.md")).json()
+
+        passages = opened.pop("passages")
+        assert [each["heading"] for each in passages] == sorted(each["heading"] for each in passages)
+        assert " ".join(each["content"] for each in passages).count("Ada built") == 100
+        assert (opened["name"], opened["kind"], opened["of"], opened["first"]) == (
+            "tower.md",
+            "markdown",
+            len(passages),
+            1,
+        )
+        assert (opened["file"], opened["original"]) == ("same", True)
+        by_passage = client.get(f"/collections/default/passages/{passages[3]['id']}").json()
+        assert by_passage == {**opened, "passages": passages}
+        assert os.environ["PREFRAG_DATA_DIR"] not in json.dumps(by_passage)
+
+    def test_says_that_the_file_has_changed_or_is_gone(self, client: Client):
+        client.upload("default", tower_md=TOWER)
+        route, file = client.document("default", "tower.md"), uploads.uploads_folder("default") / "tower.md"
+
+        file.write_text("# Other", encoding="utf-8")
+        assert client.get(route).json()["file"] == "changed"
+        assert client.get(f"{route}/original").text == "# Other"
+
+        file.unlink()
+        file.symlink_to("/etc/passwd")
+        opened = client.get(route).json()
+        assert (opened["file"], opened["original"], len(opened["passages"])) == ("gone", False, 1)
+        assert client.get(f"{route}/original").status_code == 404
+
+    def test_gives_of_a_long_document_what_is_around_the_passage(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        client.upload("default", tower_md=self.LONG)
+        last = client.get(client.document("default", "tower.md")).json()["passages"][-1]["id"]
+        monkeypatch.setattr(opened_document, "MOST_PASSAGES", 3)
+
+        opened = client.get(f"/collections/default/passages/{last}").json()
+
+        assert (opened["first"], opened["of"], len(opened["passages"])) == (3, 5, 3)
+
+    def test_gives_the_file_as_an_attachment_that_runs_nothing(self, client: Client):
+        client.upload("default", page_html="<script>alert(1)</script><p>Ada built the tower of stone.</p>")
+
+        response = client.get(f"{client.document('default', 'page.html')}/original")
+
+        assert response.headers["content-type"] == "application/octet-stream"
+        assert response.headers["content-disposition"] == 'attachment; filename="page.html"'
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["content-security-policy"] == "default-src 'none'; sandbox"
+
+    def test_gives_files_to_other_machines_only_where_that_is_set(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
+        client.upload("default", tower_md=TOWER)
+        route = client.document("default", "tower.md")
+        monkeypatch.setattr(collection_routes, "stays_on_this_machine", lambda scope: False)
+
+        assert client.get(f"{route}/original").status_code == 403
+        assert client.get(f"{route}/pages/1").status_code == 403
+        assert client.get(route).json()["original"] is False
+        monkeypatch.setenv("PREFRAG_ORIGINALS", "on")
+        assert client.get(f"{route}/original").text == TOWER
+
+    def test_draws_the_pages_of_a_pdf(self, client: Client):
+        pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
+        client.upload("default", keel_pdf=make_pdf(["The keel is laid."]), tower_md=TOWER)
+        route = client.document("default", "keel.pdf")
+
+        drawn = client.get(f"{route}/pages/1", params={"sentence": "The keel is laid."}).json()
+
+        assert (drawn["page"], len(drawn["marks"])) == (1, 1)
+        refused = client.get(f"{route}/pages/2")
+        assert (refused.status_code, "it has 1 page" in refused.json()["detail"]) == (422, True)
+        assert client.get(f"{client.document('default', 'tower.md')}/pages/1").status_code == 422
+
+    def test_opens_nothing_of_a_collection_that_the_key_may_not_read(self, client: Client):
+        client.upload("default", tower_md=TOWER)
+        route = client.document("default", "tower.md")
+        passage = client.get(route).json()["passages"][0]["id"]
+        client.access = Access("boole", collections=frozenset({"maps"}))
+
+        for closed in (route, f"{route}/original", f"{route}/pages/1", f"/collections/default/passages/{passage}"):
+            assert client.get(closed).status_code == 404
+
+    @for_each("route", "documents/none", "documents/none/original", "passages/none", "passages/a/../b")
+    def test_names_what_is_not_there(self, client: Client, route: str):
+        response = client.get(f"/collections/default/{route}")
+
+        assert response.status_code == 404
+        assert "no such" in response.json()["detail"] or response.json()["detail"] == "Not Found"
 
 
 class TestUpload:

@@ -142,9 +142,10 @@ class TestCall:
             ({}, "question: Field required"),
             ({"question": QUESTION, "source": ["local"]}, "no argument source"),
             ({"question": QUESTION, "history": []}, "no argument history"),
+            ({"question": QUESTION, "prompts": "/etc"}, "no argument prompts"),
             ({"question": QUESTION, "sources": ["nowhere"]}, "nowhere"),
         ],
-        ids=["long", "number", "nothing", "unknown", "hidden", "no such source"],
+        ids=["long", "number", "nothing", "unknown", "hidden", "a folder of prompts", "no such source"],
     )
     async def test_arguments_that_cannot_be_used_are_refused_with_the_reason(
         self, address: str, arguments: dict[str, Any], reason: str

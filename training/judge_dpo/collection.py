@@ -19,6 +19,7 @@ from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.settings import models
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder
@@ -52,7 +53,11 @@ class Plan:
     labels: str = "model"  # `model` for gold verdicts of a stronger model, `gold` for those of the gold passages
     llm: str | None = None  # the model of the runs, see `Experiment`
     model: str | None = None
-    prompts: str = "product"  # `product` for the prompts that users get, `paper` for those of the papers
+    prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
+    changes: tuple[str, ...] = ()  # settings of the pipeline, each NAME=VALUE
+    # Whose verdict a run goes on with: `gold`, or `own`, that of the small model, as the authors' code does.
+    trajectory: str = "gold"
+    schema: bool = True  # whether the nine replies are bound to the schema under which a judge is served
     # The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
     top_k: tuple[int, int] | None = None
     limit: int | None = 15_000  # the most questions, drawn from all
@@ -67,6 +72,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.labels not in ("model", "gold"):
             raise ValueError(f"labels is '{self.labels}': set it to model or gold.")
+        if self.trajectory not in ("gold", "own"):
+            raise ValueError(f"trajectory is '{self.trajectory}': set it to gold or own.")
         if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
             raise ValueError(f"top_k is {self.top_k}: give the fewest and the most documents, such as 2-5.")
         if not 0 <= self.held_out < 1 or self.most_true < 1 or self.most_false < 1:
@@ -111,7 +118,12 @@ def collect(
             questions, left_out = _read_questions(dataset, plan)
             repeated += left_out
             experiment = Experiment(
-                corpus=dataset.corpus, llm=plan.llm, model=plan.model, prompts=plan.prompts, seed=plan.seed
+                changes=plan.changes,
+                corpus=dataset.corpus,
+                llm=plan.llm,
+                model=plan.model,
+                prompts=plan.prompts,
+                seed=plan.seed,
             )
             setup = Setup(plan.pipeline, experiment, dataset.questions)
             sampling = _Sampling(setup, plan, dataset, questions, small, gold, concurrency)
@@ -131,7 +143,7 @@ def collect(
         collected = _collect_pairs(runs, plan, failed, repeated)
         _write_lines(output / PAIRS, (one.to_record(models, plan.seed) for one in collected.kept))
         _write_lines(output / HELD_OUT, (describe(one, models, plan.seed) for one in collected.held_out))
-        report = {**write_report(collected), "models": models, "seed": plan.seed}
+        report = {**write_report(collected, plan.most_true, plan.most_false), "models": models, "seed": plan.seed}
         _replace(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return report
 
@@ -278,7 +290,9 @@ def _sample_in(
             judge = ModelJudge(gold, own.prompt, stronger)  # type: ignore[arg-type]
             judge.warm_up()
             labels = GoldModel(judge)
-        part.judge = SamplingJudge(found, labels, passages, plan.seed, concurrency)
+        part.judge = SamplingJudge(
+            found, labels, passages, plan.seed, concurrency, goes_on_with=plan.trajectory, bound=plan.schema
+        )
         part.judge.warm_up()
     if found is None:
         raise ValueError(f"The pipeline '{plan.pipeline}' has no judge: choose prefrag or mspr.")
@@ -328,6 +342,10 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
         "pipeline": plan.pipeline,
         "labels": plan.labels,
         "prompts": plan.prompts,
+        "prompts_sha256": digest_prompts(plan.prompts),
+        "changes": list(plan.changes),
+        "trajectory": plan.trajectory,
+        "schema": plan.schema,
         "top_k": None if plan.top_k is None else list(plan.top_k),
         "limit": plan.limit,
         "seed": plan.seed,

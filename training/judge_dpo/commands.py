@@ -55,6 +55,8 @@ def data(
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
 
+    if experiment == Path("published"):
+        experiment = Path(__file__).with_name("published.yaml")
     options = {"labels": labels, "llm": llm, "model": model, "limit": limit}
     given = {name: value for name, value in options.items() if value is not None}
     read = read_fields(Plan, experiment, changes or ())

@@ -26,8 +26,14 @@ class Collected:
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
-def write_report(collected: Collected) -> dict[str, Any]:
-    """Count what a collection holds."""
+def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
+    """Count what a collection holds.
+
+    :param collected: The collection.
+    :param most_true: The most pairs with the verdict True that it was to keep.
+    :param most_false: Those with the verdict False.
+    :returns: The counts, with a warning where the balance of the verdicts leaves most pairs of one out.
+    """
     labelled = [one for one in collected.steps if one.judged.gold is not None]
     by_passages = [
         one.judged.by_passages == one.judged.gold.status
@@ -55,6 +61,7 @@ def write_report(collected: Collected) -> dict[str, Any]:
         "dropped": dict(collected.dropped),
         "pairs": _count_pairs(collected.pairs),
         "kept": _count_pairs(collected.kept),
+        "warnings": _find_thrown_away(collected, {True: most_true, False: most_false}),
         "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.kept),
         "held_out": len(collected.held_out),
     }  # fmt: skip
@@ -80,7 +87,20 @@ def print_report(report: Mapping[str, Any]) -> str:
         lines.insert(
             2, f"gold verdicts that agree with the gold passages: {_percent(agreement['of_gold_with_passages'])}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"warning: {one}" for one in report["warnings"])])
+
+
+def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
+    """Find the verdicts of which the other one's rarity leaves out more than half of what might be kept."""
+    made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
+    return [
+        f"of {made[status]} pairs with the verdict {status} {kept[status]} are kept, because only {made[not status]} "
+        f"have the verdict {not status} and the balance is {most[True]} to {most[False]}, that of the paper's labels "
+        f"by default. Set most_true and most_false to the shares that the judge will meet, here {made[True]} to "
+        f"{made[False]} (--set most_true={made[True]} --set most_false={made[False]}); nothing is sampled again."
+        for status in (True, False)
+        if 2 * kept[status] < min(made[status], most[status])
+    ]
 
 
 def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:

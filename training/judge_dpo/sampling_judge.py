@@ -29,8 +29,9 @@ EVENT = "candidates"
 class SamplingJudge:
     """Sample nine replies to the prompt of a :class:`ModelJudge`, and go on with the gold verdict (appendix C).
 
-    What was sampled is an event of the run's trace. Without a gold verdict the passages are kept, so that doubt sends
-    nothing out.
+    What was sampled is an event of the run's trace. With ``own`` the run goes on as in the authors' code: with the
+    verdict of the preferred reply, and where none agrees with gold with that of the first. Without a verdict the
+    passages are kept, so that doubt sends nothing out.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class SamplingJudge:
         passages: GoldPassages | None = None,
         seed: int = 7,
         parallel_calls: int = 4,
+        goes_on_with: str = "gold",
+        bound: bool = True,
     ):
         """Set up the judge."""
         self.judge_of_model = judge
@@ -47,6 +50,8 @@ class SamplingJudge:
         self.passages = passages
         self.seed = seed
         self.parallel_calls = parallel_calls
+        self.goes_on_with = goes_on_with
+        self.bound = bound
         self._turns = asyncio.Semaphore(parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,12 +86,20 @@ class SamplingJudge:
         if gold is not None:
             judged = await self._choose(judged, candidates, gold, state)
         state = call.state.with_event(EVENT, judged=judged.to_dict())
+        if self.goes_on_with == "own":
+            readable = (one for one in candidates if one.status is not None)
+            own = next(readable, None) if judged.chosen is None else candidates[judged.chosen]
+            if own is None:
+                return Verdict(True, "model", parsed=False), state
+            return Verdict(bool(own.status), "model", own.analysis), state
         if gold is None:
             return Verdict(True, "gold", parsed=False), state
         return Verdict(gold.status, "gold", gold.references[0]), state
 
     async def _sample(self, call: Prepared, temperature: float, top_p: float, seed: int) -> Candidate:
         parameters = {**call.generation_kwargs, "temperature": temperature, "top_p": top_p, "seed": seed}
+        if not self.bound:
+            del parameters["response_format"]
         async with self._turns:
             message, _ = await self.judge_of_model.call.send_for_message_async(
                 replace(call, generation_kwargs=parameters)

@@ -160,7 +160,7 @@ class TestConversation:
 
     @for_each(
         "changes, settings",
-        ({"prompts": "paper"}, {}),
+        ({"prompts": "plain"}, {}),
         ({"instructions": "Answer in Dutch."}, {}),
         ({}, {"model": {"model_host": "elsewhere"}}),
         ({}, {"prompt": str(PROMPTS / "source_switch_judge.jinja")}),

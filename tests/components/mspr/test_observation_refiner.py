@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from prefrag.components.mspr.observation_refiner import ObservationRefiner
-from prefrag.components.prompts.quotation import passages
 from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -87,13 +87,13 @@ class TestSummary:
         assert "[2] beta" in drop_codes(prompt)
         assert "Delta." not in prompt
 
-    def test_for_a_supplement_is_requested_without_a_query_and_with_the_prompts_of_the_papers_without_marks(self):
+    def test_for_a_supplement_is_requested_without_a_query_and_with_plain_prompts_without_marks(self):
         refined(LONG, answer_step(searches=(found(document("delta")),)))
-        refiner().run(state(LONG, NOW, prompts="paper"))
+        refiner().run(state(LONG, NOW, prompts="plain"))
 
-        supplement, paper = (call["prompt"] for call in CALLS["refiner"])
+        supplement, plain = (call["prompt"] for call in CALLS["refiner"])
         assert "New query" not in supplement
-        assert "square brackets" not in paper
+        assert "square brackets" not in plain
 
     def test_is_shown_under_the_source_and_the_step_of_its_passages(self):
         (summary,) = refined(LONG, NOW).steps[0].shown

@@ -95,10 +95,10 @@ def test_what_looks_like_a_mark_in_a_passage_cites_nothing():
     assert read_citations(reached.step.answer, known_marks(reached))[1] == ["1"]
 
 
-def test_the_prompts_of_the_papers_have_no_marks():
-    paper = state(observed_step(AURORA), prompts="paper")
+def test_plain_prompts_have_no_marks():
+    plain = state(observed_step(AURORA), prompts="plain")
 
-    assert take_reader_step(paper, found(0.9), READER).step.answer == "1969"
+    assert take_reader_step(plain, found(0.9), READER).step.answer == "1969"
 
 
 QUESTION = "In which town was the designer of the Petrel lamp born?"

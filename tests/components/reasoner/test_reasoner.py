@@ -51,7 +51,7 @@ class TestPrompt:
         assert prompt.endswith(f"Question: {QUESTION}")
         assert "\nAction: Search_Engine\n" in prompt
         assert "at most 2 times" in prompt
-        assert "written exactly as Search_Engine" in prompt_for(state(prompts="paper"))
+        assert "written exactly as Search_Engine" in prompt_for(state(prompts="plain"))
 
     def test_names_every_tool(self):
         prompt = prompt_for(state(), tools=TOOLS)
@@ -82,7 +82,7 @@ class TestPrompt:
         assert second.startswith(first)
         assert third.startswith(second)
         assert drop_codes(third).endswith("Observation: [2] beta\n| About beta.\n\nShown above: [1]")
-        for shown_twice in ({"prompts": "paper"}, {"context_window": 1_000}):
+        for shown_twice in ({"prompts": "plain"}, {"context_window": 1_000}):
             window = {"context_window": shown_twice.pop("context_window", 8_192)}
             long = observed_step(document("long", content="Long. " * 400), document("alpha"))
             prompt = prompt_for(state(long, again, **shown_twice), model=window)

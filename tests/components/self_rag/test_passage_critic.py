@@ -77,7 +77,7 @@ class TestTheCall:
         assert schema["name"] == "critique"
         assert list(schema["schema"]["properties"]) == ["relevance", "answer", "support", "usefulness"]
 
-    @for_each("prompts, said", ("product", True), ("paper", False))
+    @for_each("prompts, said", ("product", True), ("plain", False))
     def test_rules_memory_out_for_users_and_says_nothing_of_it_to_measure_a_method(self, prompts: Any, said: bool):
         routed(POOR, reached=state(observed_step(ALPHA), prompts=prompts))
 

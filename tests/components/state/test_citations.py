@@ -141,7 +141,7 @@ def test_marks_have_codes_that_follow_from_the_question_and_the_document_and_non
     assert all(re.fullmatch(r"W?\d[bcfhjkpqrsvwxz]{2}", mark) for mark in known_marks(state))
     assert known_marks(state) == known_marks(observed("local", "web", "archive"))
     assert known_marks(state).keys().isdisjoint(known_marks(other))
-    assert known_marks(replace(state, settings=replace(state.settings, prompts="paper"))) == {}
+    assert known_marks(replace(state, settings=replace(state.settings, prompts="plain"))) == {}
 
 
 def test_thoughts_show_marks_without_their_codes():

@@ -27,7 +27,7 @@ class TestInit:
         ({"top_k": 2.5}, "top_k is 2.5"),
         ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
         ({"max_supplements": "one"}, "max_supplements is 'one'"),
-        ({"prompts": "mine"}, "prompts is 'mine': set it to product or paper"),
+        ({"prompts": "mine"}, "prompts is 'mine': set it to product, plain or a folder"),
         ({"answer_type": "essay"}, "answer_type is 'essay': set it to short, yes_no or multiple_choice"),
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
@@ -40,11 +40,11 @@ class TestInit:
 
 class TestRun:
     def test_a_question_may_have_another_kind_of_answer_but_not_other_prompts(self):
-        at = builder(prompts="paper")
+        at = builder(prompts="plain")
 
         assert at.run("Is it?", answer_type="yes_no")["state"].settings.answer_type == "yes_no"
         assert at.run("Is it?")["state"].settings.answer_type == "short"
-        assert at.run("Is it?")["state"].settings.prompts == "paper"
+        assert at.run("Is it?")["state"].settings.prompts == "plain"
         with pytest.raises(ValueError, match="answer_type: Input should be"):
             at.run("Is it?", answer_type="essay")
 

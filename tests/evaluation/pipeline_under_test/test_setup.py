@@ -8,9 +8,11 @@ import pytest
 
 from prefrag import evaluation
 from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
 from prefrag.pipelines import load
 from tests.evaluation.pipeline_under_test.lighthouse import BOTH, BUILDER, LIGHTHOUSE, QUESTION, SERVER, jsonl, setup
 from tests.for_each import for_each
+from tests.own_prompts import write_prompts
 
 
 def shown(prediction: dict[str, Any]) -> set[tuple[str, str]]:
@@ -18,9 +20,9 @@ def shown(prediction: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 class TestPrompts:
-    @for_each("prompts", "paper", "product")
-    def test_are_those_of_the_papers_unless_set_and_are_recorded(self, corpus: Path, dev: Path, prompts: str):
-        chosen = {} if prompts == "paper" else {"prompts": prompts}
+    @for_each("prompts", "plain", "product")
+    def test_are_the_plain_ones_unless_set_and_are_recorded(self, corpus: Path, dev: Path, prompts: str):
+        chosen = {} if prompts == "plain" else {"prompts": prompts}
 
         under_test = setup("prefrag", corpus=corpus, **chosen)
 
@@ -31,8 +33,22 @@ class TestPrompts:
         assert setup(load("no_retrieval")).config["prompts"] == "product"
 
     def test_of_another_kind_are_refused(self):
-        with pytest.raises(ValueError, match="set it to product or paper"):
+        with pytest.raises(ValueError, match="set it to product, plain or a folder"):
             setup(prompts="mine")
+
+    def test_of_a_folder_are_recorded_with_a_hash_of_all_their_names_and_contents(self, tmp_path: Path):
+        own = write_prompts(tmp_path)
+        plain, first = digest_prompts("plain"), setup("no_retrieval", prompts=own).config
+        (tmp_path / "passage.jinja").write_text("content: {{ content }}")
+        after = setup("no_retrieval", prompts=own).config
+
+        assert (first["prompts"], len(first["prompts_sha256"])) == (own, 64)
+        assert len({plain, first["prompts_sha256"], after["prompts_sha256"]}) == 3
+        assert plain == digest_prompts("product")
+
+    def test_of_a_folder_are_not_for_the_simulated_reader(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="knows only the shipped prompts: set prompts to product or plain"):
+            setup("no_retrieval", llm="simulated", prompts=write_prompts(tmp_path))
 
 
 class TestCorpora:

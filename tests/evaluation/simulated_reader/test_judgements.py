@@ -188,7 +188,7 @@ class TestAsTheEvaluatorOfCrag:
             ("The Aurora is a log", None),
         ],
     )
-    @pytest.mark.parametrize("prompts", ["product", "paper"])
+    @pytest.mark.parametrize("prompts", ["product", "plain"])
     def test_a_strip_shows_its_passage_and_a_part_that_is_no_strip_does_not(self, reader, content, answer, prompts):
         at = state(FACTS, ["p1", "p2"])
         first, second = at.step.documents

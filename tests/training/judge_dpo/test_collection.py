@@ -11,19 +11,23 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import prefrag.training.judge_dpo.collection
 from prefrag.cli.main import app
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
+from prefrag.evaluation.settings_file import make_settings, read_fields
 from prefrag.pipelines import ask
 from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
 from prefrag.training.judge_dpo.commands import make_gold_model
+from prefrag.training.judge_dpo.report import print_report
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.for_each import for_each
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
 
+PUBLISHED = Path(prefrag.training.judge_dpo.collection.__file__).with_name("published.yaml")
 PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
 
 
@@ -157,6 +161,57 @@ def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path:
 
 def test_the_path_goes_on_with_the_gold_verdict(collected: Collection, agreed: Collection):
     assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
+
+
+class TestOwnTrajectory:
+    OWN = replace(PLAN, trajectory="own")
+
+    def test_goes_on_with_the_first_reply_where_none_agrees_with_gold(self, tmp_path: Path, agreed: Collection):
+        gather(tmp_path, self.OWN, small=Model(lambda prompt, parameters: reply(True)))
+
+        # A model that keeps whatever it finds never reaches the web, so its later steps are others.
+        assert [step["prompt"] for step in steps(tmp_path)] != [step["prompt"] for step in steps(agreed.folder)]
+
+    def test_is_that_of_gold_where_a_reply_agrees_with_it(self, tmp_path: Path, collected: Collection):
+        gather(tmp_path, self.OWN)
+
+        assert (tmp_path / "out" / PAIRS).read_text() == (collected.folder / "out" / PAIRS).read_text()
+
+    def test_keeps_what_was_found_where_no_reply_can_be_read(self, tmp_path: Path):
+        report = gather(tmp_path, self.OWN, 4, small=Model(lambda prompt, parameters: "Perhaps."))
+
+        assert report["replies_unreadable"] == report["replies"] > 0
+        assert report["questions_failed"] == 0
+
+
+def test_the_published_experiment_has_the_values_of_the_authors_code(tmp_path: Path):
+    plan = make_settings(Plan, read_fields(Plan, PUBLISHED))
+    assert (plan.trajectory, plan.top_k, plan.labels, plan.limit) == ("own", (2, 5), "model", 15_000)
+    small = Model()
+
+    gather(tmp_path, replace(plan, labels="gold", llm="simulated"), 2, small=small)
+
+    assert {(call["max_tokens"], "response_format" in call) for call in small.calls} == {(4_096, False)}
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert (config["prompts"], config["trajectory"], len(config["prompts_sha256"])) == ("plain", "own", 64)
+    setup = Setup(plan.pipeline, Experiment(changes=plan.changes))
+    sampling = {"temperature": 0.9, "top_p": 0.9, "max_tokens": 4_096}
+    assert [setup.build().get_component(name).generation_kwargs for name in ("reasoner", "forced")] == [sampling] * 2
+
+
+def test_a_balance_that_leaves_most_pairs_of_a_verdict_out_is_warned_of(tmp_path: Path, collected: Collection):
+    made = collected.report["pairs"]["by_status"]
+    folder = collected.copy(tmp_path)
+
+    report = gather(folder, replace(PLAN, most_true=1_000, most_false=10))
+
+    assert collected.report["warnings"] == []
+    [warning] = report["warnings"]
+    kept = report["kept"]["by_status"].get("False", 0)
+    assert warning.startswith(f"of {made['False']} pairs with the verdict False {kept} are kept, because only")
+    assert f"warning: {warning}" in print_report(report)
+    advised = replace(PLAN, most_true=made["True"], most_false=made["False"])
+    assert gather(folder, advised)["kept"]["by_status"] == made
 
 
 @pytest.mark.slow
@@ -308,6 +363,8 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
     "options, message",
     (["--labels", "nobody"], "set it to model or gold"),
     (["--labels", "model"], "give --gold-llm and --gold-model"),
+    (["--labels", "gold", "--set", "trajectory=mine"], "set it to gold or own"),
+    (["--experiment", "published"], "give --gold-llm and --gold-model"),
     (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
     (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
     (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),

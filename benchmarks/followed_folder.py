@@ -1,0 +1,154 @@
+"""`prefrag FOLDER`: how soon an old index answers, and whether index and folder are the same after random changes.
+
+    python -m benchmarks.followed_folder [--data FILE] [--files N] [--rounds N] [--changes N]
+
+The files are single passages, by default of `reading/train.jsonl` beside the checkout, again from the first one where
+there are too few. A folder of them is indexed by a first start of the command; each round starts it anew and asks a
+question of which the answer is there, as often as it takes; the processor time is that of the server until then
+(Linux), that of reading the folder apart. Then files are added, changed, moved and deleted, and folders moved, at
+random while the last of these servers runs; the end is when the index holds each file with its content of now, and no
+other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+import typer
+
+from benchmarks.load import free_port
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.indexing.file_conversion import fingerprint
+
+DATA = Path(__file__).resolve().parents[2] / "shared/data/reading/train.jsonl"
+_FILES_A_FOLDER = 50
+_DEADLINE_SECONDS = 1_800.0
+_QUESTION = "Which building stands at the quay of Pellhaven?"
+
+
+class Service:
+    """The command on a folder."""
+
+    def __init__(self, port: int, process: int) -> None:
+        self.process = process
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
+
+    def answer(self) -> bool:
+        """Ask; whether the passage was found."""
+        try:
+            reply = self.client.post("/prefrag/run", json={"question": _QUESTION})
+        except httpx.TransportError:
+            return False
+        return "customs house" in reply.raise_for_status().text
+
+    def state(self) -> dict[str, Any]:
+        """Tell how far the folder is read."""
+        [collection] = self.client.get("/collections").json()["collections"]
+        return collection["folder"]
+
+    def processor_seconds(self) -> float:
+        """Add up those of the command and of the process that serves."""
+        own = [str(self.process), *Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()]
+        times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:13] for each in own]
+        return sum(int(ticks) for both in times for ticks in both) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def start(folder: Path) -> Iterator[Service]:
+    port = free_port()
+    command = [sys.executable, "-m", "prefrag.cli.main", str(folder), "--no-browser", "--port", str(port)]
+    with (folder.parent / "log").open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            yield Service(port, process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+def wait(condition: Callable[[], object], seconds: float = 0.02) -> float:
+    """Wait, and tell how long."""
+    began = time.perf_counter()
+    while not condition():
+        if time.perf_counter() - began > _DEADLINE_SECONDS:
+            raise SystemExit("It took too long.")
+        time.sleep(seconds)
+    return time.perf_counter() - began
+
+
+def fill(folder: Path, data: Path, files: int) -> None:
+    texts = [json.loads(line)["text"] for line in data.read_text(encoding="utf-8").splitlines()[:files]]
+    for number in range(files):
+        file = folder / f"{number // _FILES_A_FOLDER:04}" / f"{number:06}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{texts[number % len(texts)]}\n\n{number}\n", encoding="utf-8")
+    (folder / "quay.txt").write_text("The customs house stands at the quay of Pellhaven.", encoding="utf-8")
+
+
+def change(folder: Path, number: int) -> None:
+    """Change something in the folder."""
+    file = random.choice(sorted(random.choice(sorted(path for path in folder.iterdir() if path.is_dir())).iterdir()))
+    match random.randrange(9):
+        case 0 | 1:
+            (file.parent / f"new-{number}.txt").write_text(f"The bell of {number} was cast in Brannock.")
+        case 2 | 3:
+            file.write_text(f"The tower of {number} was built by Ada Quill.")
+        case 4 | 5:
+            file.rename(file.with_name(f"moved-{number}.txt"))
+        case 6 | 7:
+            # A folder that is empty may be one that a drive was mounted on.
+            file.unlink() if len(os.listdir(file.parent)) > 1 else file.touch()
+        case _:
+            file.parent.rename(folder / f"moved-{number}")
+
+
+def is_same(folder: Path) -> bool:
+    """Check whether the index holds each file with its content, and no other."""
+    store = TantivyDocumentStore(path=str(index_path(folder.name)))
+    held = {(each.meta["file_path"], each.meta["file_hash"]) for each in store.iterate_documents()}
+    return held == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}
+
+
+def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 0) -> None:
+    random.seed(1)
+    place = Path(tempfile.mkdtemp(prefix="prefrag-followed-"))
+    os.environ |= {"PREFRAG_DATA_DIR": str(place / "data"), "PREFRAG_WEB": "off"}
+    fill(folder := place / "Documents", data, files)
+    try:
+        with start(folder) as service:
+            whole = wait(lambda: service.answer() and service.state()["state"] == "following", 1.0)
+        print(f"{files} files read in {whole:.1f} s", flush=True)
+        seconds = []
+        for _ in range(rounds):
+            with start(folder) as service:
+                seconds.append(wait(service.answer))
+                spent = f"{seconds[-1]:.1f} s, {service.processor_seconds():.1f} s of processor time"
+                print(f"first answer {spent}, {service.state()}, load {os.getloadavg()[0]:.1f}", flush=True)
+                ready = wait(lambda: service.state()["state"] == "following", 0.2)
+                print(f"the folder was looked through {ready:.1f} s later", flush=True)
+                if len(seconds) == rounds and changes:
+                    for number in range(changes):
+                        change(folder, number)
+                        time.sleep(random.choice((0, 0, 0.01, 0.5)))
+                    later = wait(lambda: is_same(folder), 1.0)
+                    print(f"{changes} changes at {files} files: index and folder the same {later:.1f} s after the last")
+        print(f"median of the first answers {median(seconds):.1f} s")
+    finally:
+        shutil.rmtree(place)
+
+
+if __name__ == "__main__":
+    typer.run(main)

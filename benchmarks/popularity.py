@@ -1,0 +1,91 @@
+"""The threshold of Adaptive Retrieval: the one with most right answers on train, and what it gives on dev.
+
+Answers each question with one retrieval (`vanilla_local`) and with none (`no_retrieval`), counts the passages that name
+what it names, and chooses the threshold as the authors' notebook does. The simulated reader knows nothing by heart but
+the share of questions that `--memory` gives it, which no popularity shows, so that with it the best threshold is always
+to retrieve: its figures tell what each threshold saves and costs. What the method is worth needs a model.
+
+    python -m benchmarks.popularity hotpotqa musique --data FOLDER
+    python -m benchmarks.popularity hotpotqa --data FOLDER --llm http://127.0.0.1:8000/v1
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefrag import evaluation
+from prefrag.components.adaptive_rag.popularity_router import EVENT, PopularityRouter
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.state.state import RunSettings, State
+from prefrag.evaluation.corpora import evaluation_indexes
+
+THRESHOLDS = (0, 1, 3, 10, 30, 100)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question, answered in both ways."""
+
+    popularity: float  # passages; -1 where nothing is named, so that it is always retrieved for
+    retrieved: bool  # whether the answer with a retrieval is right
+    known: bool  # whether that without one is
+
+
+def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[Answered]:
+    """Run both pipelines on the questions of a split, and count."""
+    questions, corpus = folder / f"{split}.jsonl", folder / "corpus.jsonl"
+    policy = {"memory": memory} if llm == "simulated" else {}
+    right = {}
+    for name in ("vanilla_local", "no_retrieval"):
+        ended = evaluation.run(name, questions, corpus=corpus, llm=llm, split=False, progress=False, **policy)
+        right[name] = {each["id"]: (each["question"], bool(each["scores"]["acc"])) for each in ended.predictions}
+    index = evaluation_indexes(corpus, split=False).local
+    router = PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index=index)))
+
+    def count(question: str) -> float:
+        ((_, state),) = router.run(State(question, RunSettings(sources=("local",), preferred="local"))).items()
+        (event,) = (event for event in state.events if event.kind == EVENT)
+        return min(event.data["counts"].values(), default=-1)
+
+    return [
+        Answered(count(question), found, right["no_retrieval"][key][1])
+        for key, (question, found) in right["vanilla_local"].items()
+    ]
+
+
+def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
+    """Measure a threshold: the share of right answers, and of questions with a retrieval, in percent."""
+    searched = [one.popularity < threshold for one in answered]
+    right = [one.retrieved if search else one.known for one, search in zip(answered, searched, strict=True)]
+    return 100 * sum(right) / len(right), 100 * sum(searched) / len(searched)
+
+
+def choose(answered: list[Answered]) -> float:
+    """Choose the threshold with most right answers; of equals the lowest, which searches least."""
+    candidates = sorted({0.0, math.inf, *(one.popularity for one in answered if one.popularity >= 0)})
+    return max(candidates, key=lambda threshold: (measure(answered, threshold)[0], -threshold))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--llm", default="simulated")
+    parser.add_argument("--memory", type=float, default=0.0)
+    given = parser.parse_args()
+    print("| dataset | tuned on train |", " | ".join(f"from {one}" for one in THRESHOLDS), "| always |")
+    print("|---|---|" + "---|" * (len(THRESHOLDS) + 1))
+    for name in given.datasets:
+        train, dev = (answer_both_ways(given.data / name, split, given.llm, given.memory) for split in ("train", "dev"))
+        best = choose(train)
+        cells = [measure(dev, one) for one in (best, *THRESHOLDS, math.inf)]
+        words = [f"{accuracy:.1f} ({searched:.0f}%)" for accuracy, searched in cells]
+        print(f"| {name} ({len(dev)}) | {best:g}: {words[0]} |", " | ".join(words[1:]), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""`prefrag FOLDER`: a folder is indexed, followed, and asked on the page."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefrag.cli.env_file import load_env_file
+from prefrag.cli.serve import choose_served, run_server
+from prefrag.cli.web_consent import choose_web_answer, is_terminal
+from prefrag.components.errors import BadInput, Missing
+
+_HOST = "127.0.0.1"
+
+
+def follow_folder(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="One with the name of a command: ./NAME.")],
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Whether questions may go to the web when the folder does not suffice."),
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Ask a folder: index it, follow its changes, and open the page. The first word is the folder itself."""
+    # Everything heavy is imported where it is used, so that help comes at once.
+    load_env_file()
+    _check_folder(folder)
+    _check_port(port)
+    from prefrag.indexing.folder_collection import find_collection
+    from prefrag.indexing.index_list import keep_web_answer
+
+    collection = find_collection(folder)
+    answer = choose_web_answer(web, collection, "tantivy")
+    # Nobody was asked elsewhere than on a terminal: the web stays closed, and the question is asked there.
+    if answer is not None and (web is not None or is_terminal()):
+        keep_web_answer(answer, collection)
+    choose_served(None, None, False, collection)
+    typer.echo(f"{folder} is the collection {collection}. Ctrl-C ends.", err=True)
+    run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
+
+
+def _check_folder(folder: Path) -> None:
+    from prefrag.components.document_stores.tantivy.index_location import data_directory
+
+    real = Path(os.path.realpath(folder.expanduser()))
+    try:
+        with os.scandir(real):
+            pass
+    except FileNotFoundError:
+        raise Missing(f"There is no folder {folder}.") from None
+    except NotADirectoryError:
+        raise BadInput(f"{folder} is a file: name the folder that holds it, or use prefrag index {folder}.") from None
+    except OSError as error:
+        raise Missing(f"The folder {folder} cannot be read ({error.strerror}).") from error
+    data = Path(os.path.realpath(data_directory()))
+    if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
+        raise BadInput(f"{folder} holds the indexes themselves, in {data}: choose a folder within it or another one.")
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as tried:
+        # As the server does: a port that was just given up may be taken again.
+        if os.name == "posix":
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((_HOST, port))
+        except OSError as error:
+            raise BadInput(f"Port {port} cannot be used ({error.strerror}): choose another with --port.") from error

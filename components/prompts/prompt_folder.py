@@ -1,0 +1,97 @@
+"""The check of ``prompts``: those of the product, the plain ones, or a folder of files in the place of the shipped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2.meta import find_undeclared_variables
+
+from prefrag.components.prompts.render_prompt import ENVIRONMENT, MODES, PASSAGE, PROMPTS
+
+# What only the mode `product` shows, or what an operator writes.
+_OURS_ALONE = {"source_switch_question", "instructions"}
+_FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+# It stands for a stranger's words.
+_WORDS = "\0"
+
+
+def check_prompts(prompts: Any) -> None:
+    """Check what ``prompts`` is set to.
+
+    :param prompts: ``product``, ``plain``, or a folder of prompt files under the names of the shipped ones.
+    :raises ValueError: When it is none of them; when the folder holds a file that is no prompt; when a file cannot be
+        read as a template, or uses a variable that its prompt does not have.
+    """
+    if prompts in MODES:
+        return
+    if prompts == "paper":
+        raise ValueError("prompts is 'paper': write plain, its name now, or the folder of a paper's own prompts.")
+    if not isinstance(prompts, str) or not prompts or not (folder := Path(prompts).expanduser()).is_dir():
+        raise ValueError(f"prompts is {prompts!r}: set it to {', '.join(MODES)} or a folder of prompts.")
+    # Notes may lie beside them.
+    files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]
+    if not files:
+        raise ValueError(f"The folder {folder} holds no prompt: name one {PASSAGE}.jinja or as one of {PROMPTS}.")
+    for file in files:
+        _check(file)
+
+
+def own_names() -> list[str]:
+    """List the prompts that a folder may hold."""
+    return sorted({PASSAGE, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _OURS_ALONE)
+
+
+def variables_of(prompt: str) -> frozenset[str]:
+    """List the variables of a prompt: those of the shipped ones that the same component fills.
+
+    :param prompt: One of :func:`own_names`.
+    :returns: The names, without ``quoted`` and those of Jinja.
+    """
+    if prompt == PASSAGE:
+        return frozenset({"number", "title", "content"})
+    of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}
+    return frozenset().union(*map(_variables_in, of_reasoner if prompt in of_reasoner else {prompt}))
+
+
+@cache
+def _variables_in(prompt: str) -> set[str]:
+    tree = ENVIRONMENT.parse((PROMPTS / f"{prompt}.jinja").read_text(encoding="utf-8"))
+    return find_undeclared_variables(tree) - ENVIRONMENT.globals.keys()
+
+
+def _check(file: Path) -> None:
+    if file.suffix != ".jinja" or file.stem not in own_names() or not file.is_file():
+        raise ValueError(f"{file} is no prompt: name it {'.jinja, '.join(own_names())}.jinja.")
+    try:
+        text = file.read_text(encoding="utf-8")
+        tree = ENVIRONMENT.parse(text)
+        unknown = find_undeclared_variables(tree) - variables_of(file.stem) - ENVIRONMENT.globals.keys()
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ValueError(f"{file}, line {line}: it is not written in UTF-8.") from error
+    except TemplateSyntaxError as error:
+        raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
+    if (taken := next(tree.find_all(_FROM_ELSEWHERE), None)) is not None:
+        raise ValueError(f"{file}, line {taken.lineno}: a prompt takes nothing from another file.")
+    used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
+    if used:
+        known = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
+        raise ValueError(f"{file}, line {used[0].lineno}: there is no variable '{used[0].name}', only {known}.")
+    if file.stem == PASSAGE:
+        _check_form(file, text)
+
+
+def _check_form(file: Path, text: str) -> None:
+    """Refuse a form of passages in which a stranger could write a line of the prompt."""
+    try:
+        lines = ENVIRONMENT.from_string(text).render(number=1, title=_WORDS, content=_WORDS).split("\n")
+    except TemplateError as error:
+        raise ValueError(f"{file} cannot be filled: {error}") from error
+    if any(line.lstrip().startswith(_WORDS) for line in lines):
+        raise ValueError(
+            f"{file}: a line that begins with the passage's own words could pass for one of the prompt's: put a word "
+            "before them, such as title: or content:."
+        )

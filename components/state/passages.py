@@ -1,0 +1,57 @@
+"""The passages of a prompt: every prompt shows them in one form, in which no line begins with a stranger's words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from haystack import Document
+
+from prefrag.components.prompts.quotation import quote_line, quote_text, quote_title
+from prefrag.components.prompts.render_prompt import PASSAGE, own_file, render_prompt
+from prefrag.components.state.state import SUMMARY, Identity, identity
+
+_LEFT_OUT = "(the passages found here were left out to save room)"
+_SUMMARY_TITLE = "Summary of earlier passages"
+# A passage stands in each later prompt of its run.
+_quote_once = lru_cache(maxsize=512)(quote_text)
+
+
+def passages(
+    documents: Sequence[Document],
+    note: str = "",
+    marks: Mapping[Identity, str] | None = None,
+    above: Collection[Identity] = (),
+    prompts: str = "product",
+) -> str:
+    """Write documents as a model is shown them: each under its title, every line of its text quoted.
+
+    :param documents: The documents.
+    :param note: A text before them, or in their place.
+    :param marks: The mark of each, see :func:`prompt_marks`; a document without one has only its title.
+    :param above: The documents that the prompt shows further up: one that has a mark is named by it alone.
+    :param prompts: The prompts of the run; a folder of the user may say how a passage is written.
+    :returns: The text.
+    """
+    marks = marks or {}
+    known = marks.keys() & set(above)
+    again = [marks[identity(one)] for one in documents if identity(one) in known]
+    new = (one for one in documents if identity(one) not in known)
+    parts = [_write(one, number, marks, prompts) for number, one in enumerate(new, start=1)]
+    if again:
+        parts.append(f"Shown above: {', '.join(f'[{mark}]' for mark in again)}")
+    if note:
+        parts.insert(0, quote_line(note))
+    return "\n\n".join(parts) or _LEFT_OUT
+
+
+def _write(document: Document, number: int, marks: Mapping[Identity, str], prompts: str) -> str:
+    text, is_summary = str(document.content or ""), bool(document.meta.get(SUMMARY))
+    title = _SUMMARY_TITLE if is_summary else quote_title(str(document.meta.get("title") or ""))
+    if (form := own_file(PASSAGE, prompts)) is not None:
+        return render_prompt(str(form), number=number, title=title, content=quote_line(text))
+    if is_summary:
+        return f"{title}\n{quote_text(text, marks.values())}"
+    mark = marks.get(identity(document))
+    quoted = _quote_once(text)
+    return (f"[{mark}] {title}" if mark else f"Title: {title}") + (f"\n{quoted}" if quoted else "")

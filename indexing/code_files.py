@@ -1,0 +1,62 @@
+"""Read code and configuration: by function or block, under the names of what is defined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
+
+_MODIFIERS = "export|default|public|private|protected|internal|static|final|abstract|async|override|pub|unsafe|local"
+_KINDS = (
+    "(?:def|class|function|func|fn|fun|struct|interface|enum|trait|impl|module|namespace|resource) |type \\w+ struct"
+)
+_SQL = "(?i:create (?:or replace )?(?:table|view|function|procedure|trigger)) "
+_SECTION = r"\[[^\]\n]{1,120}\]$"
+# What begins a definition in the usual languages, and a section of a configuration.
+_DEFINITION = re.compile(
+    rf"^([ \t]{{0,40}})((?:(?:{_MODIFIERS})(?:\([^)\n]{{0,40}}\))? ){{0,5}}(?:{_KINDS}|{_SQL})[^\n]{{0,300}}"
+    rf"|{_SECTION})",
+    re.MULTILINE,
+)
+_INDENT = 4
+# A block ends before a line without indentation behind an empty one; a long one is split at its empty lines, then
+# anywhere.
+_BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), re.compile(r"(?<=\n)"))
+
+
+def mark_code(text: str, outline: Outline) -> str:
+    """Mark what is defined as a heading, a level for each four blanks before it."""
+
+    def mark(found: re.Match[str]) -> str:
+        level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT
+        return outline.mark(level, found[2].rstrip("{(: \t\r")) + found[0]
+
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return _DEFINITION.sub(mark, "\n".join(line.rstrip() for line in lines))
+
+
+def split_code(text: str) -> list[str]:
+    """Split code into parts that join to the whole, each of whole functions or blocks where these are short enough."""
+    return list(_pack(text, 0))
+
+
+def _pack(text: str, depth: int) -> Iterator[str]:
+    current = ""
+    for block in _BORDERS[depth].split(text):
+        if current and (_is_long(current + block) or len(current.split()) >= ENOUGH_WORDS):
+            yield current
+            current = ""
+        if not _is_long(block):
+            current += block
+        elif depth + 1 < len(_BORDERS):
+            yield from _pack(block, depth + 1)
+        else:
+            yield from split_into_passages(block)
+    if current:
+        yield current
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > MOST_CHARACTERS or len(text.split()) > MOST_WORDS

@@ -1,0 +1,57 @@
+"""Read the chapters of an EPUB, a zip archive of HTML pages, in their order."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from typing import NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from prefrag.indexing.office_files import XML_BEGINNING, check_package, check_xml
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.text_decoding import decode_text
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_PAGE_TYPES = ("application/xhtml+xml", "text/html")
+
+
+class Book(NamedTuple):
+    """What is in an EPUB."""
+
+    title: str
+    chapters: list[str]  # as HTML
+
+
+def read_epub(data: bytes) -> Book:
+    """Read the title and the pages that the book lists, in its order."""
+    # Its pages may have a document type; they are read as HTML, which knows no entities of its own.
+    check_package(data, may_have_doctype=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = set(archive.namelist())
+        root = _parse(archive, names, _CONTAINER).find(".//{*}rootfile")
+        place = "" if root is None else root.get("full-path", "")
+        listing = _parse(archive, names, place)
+        items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
+        listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
+        pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
+        # A page is read once, however often it is listed.
+        paths = dict.fromkeys(
+            posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
+        )
+        try:
+            chapters = [decode_text(archive.read(path)) for path in paths if path in names]
+        except CannotRead:
+            if _ENCRYPTION in names:
+                raise CannotRead("it is protected against copying") from None
+            raise
+        return Book(listing.findtext("{*}metadata/{*}title") or "", chapters)
+
+
+def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:
+    if place not in names:
+        raise CannotRead(f"it has no {place or 'list of its pages'}; it may be damaged")
+    check_xml(archive.read(place)[:XML_BEGINNING], place)
+    return ElementTree.fromstring(archive.read(place))

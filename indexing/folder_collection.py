@@ -1,0 +1,53 @@
+"""The collection of a folder that is followed: named after it, and found again by it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.indexing.discovery import printable, real_path
+from prefrag.indexing.stores import index_lock
+
+# The file in the folder of an index that holds the path of the folder which it follows. It goes when the index goes.
+_MARK = "prefrag-folder"
+_NAME_CHARACTERS = 56
+_WAIT_SECONDS = 10.0
+
+
+def find_collection(folder: Path) -> str:
+    """Find the collection of a folder, and make an empty one where it has none yet.
+
+    :param folder: A folder.
+    :returns: Its collection: the name of the folder in the characters of an index, with a number where another index
+        has that name.
+    :raises DocumentStoreError: When the index cannot be made, or is damaged.
+    """
+    real = printable(real_path(folder))
+    with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
+        marks = sorted(data_directory().glob(f"indexes/*/{_MARK}"))
+        if own := [mark.parent.name for mark in marks if mark.read_text(encoding="utf-8") == real]:
+            return own[0]
+        path = index_path(next(_free_names(Path(real).name)))
+        TantivyDocumentStore(path=str(path)).replace_documents([], [])
+        (path / _MARK).write_text(real, encoding="utf-8")
+    return path.name
+
+
+def _free_names(folder: str) -> Iterator[str]:
+    plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:_NAME_CHARACTERS].strip("._-") or "folder"
+    indexes = data_directory() / "indexes"
+    # Some file systems tell no capitals from small letters.
+    taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
+    for candidate in itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2))):
+        try:
+            index_path(candidate)
+        except ValueError:
+            continue
+        if candidate.casefold() not in taken:
+            yield candidate

@@ -1,0 +1,87 @@
+"""Bring an index in step with what has changed in a folder; a drive that is gone deletes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from prefrag.indexing import index
+from prefrag.indexing.deletion import delete_documents, select_below
+from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_path
+from prefrag.indexing.report import IndexReport, OnProgress
+from prefrag.indexing.stores import is_there, open_passages
+
+# What tells a drive from another one, or from the empty folder that it was mounted on: device and number of the folder.
+Drives = Mapping[str, tuple[int, int]]
+
+
+def find_drives(folder: Path) -> Drives:
+    """Find a folder and the drives that are mounted below it.
+
+    :param folder: The folder, by its real path.
+    :returns: What each is recognised by.
+    :raises OSError: When the folder is not there, or cannot be read.
+    """
+    with os.scandir(folder):
+        below = [each for each, _, _ in os.walk(folder) if os.path.ismount(each)]
+    return {each: _recognise(each) for each in {str(folder), *below}}
+
+
+def is_mounted(drive: str, drives: Drives) -> bool:
+    """Check whether a drive is still the same, and can be read."""
+    try:
+        with os.scandir(drive):
+            return _recognise(drive) == drives[drive]
+    except OSError:
+        return False
+
+
+def follow_changes(
+    collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_progress: OnProgress | None = None
+) -> IndexReport:
+    """Index what is new or has changed below a folder, then delete what is gone.
+
+    :param collection: The name of an index that exists.
+    :param folder: The folder, by its real path.
+    :param changed: Files and folders in it that may be new, changed or gone; the folder itself stands for all in it.
+    :param drives: What `find_drives` has found when they were there; below a drive that is gone nothing is deleted.
+    :param on_progress: As for `index`.
+    :returns: What was done; files of other kinds are not mentioned.
+    :raises FileNotFoundError: When a file vanishes meanwhile; the same call again does the rest.
+    :raises DocumentStoreError: When the index cannot be written.
+    """
+    listed = sorted(set(changed))
+    there = [path for path in listed if os.path.exists(path)]
+    gone = [path for path in listed if not is_there(path)]
+    report = IndexReport()
+    if there:
+        is_whole = str(folder) in there
+        prunes = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
+        report = index(there, index=collection, prune=prunes, on_progress=on_progress)
+        report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
+    # Looked at last: a drive that is there now was so when its files were looked for.
+    lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
+    below = select_below([str(folder)])
+    # What a link outside of the folder leads to is not the folder's to delete.
+    real = {path: printable(real_path(path)) for path in gone}
+    if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
+        report.deleted += delete_documents(outdated, index=collection).passages
+    return report
+
+
+def _recognise(folder: str) -> tuple[int, int]:
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino
+
+
+def _is_corpus(path: str) -> bool:
+    # Its lines leave it one by one.
+    return os.path.isfile(path) and is_corpus(Path(path))
+
+
+def _holds_known_file(collection: str, folder: Path) -> bool:
+    """Check whether a file that was indexed is still there: otherwise another drive may be in its place."""
+    below = select_below([str(folder)])
+    known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
+    return any(map(is_there, known))

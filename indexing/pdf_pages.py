@@ -1,0 +1,96 @@
+"""Draw a page of a PDF with PDFium, with its words and the places of a sentence."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from prefrag.components.text.counted import counted
+from prefrag.indexing.report import CannotRead
+
+# What a screen of double resolution shows, and what a page of any size may cost.
+_WIDTH = 1_400
+_MOST_PIXELS = 8_000_000
+_MOST_RUNS = 5_000
+# A sentence that is quoted in a passage has this much of its beginning and its end in common with the page.
+_ENDS = 30
+
+
+def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
+    """Draw one page; within the limits of a process, since nothing bounds the work of PDFium.
+
+    :param data: The file.
+    :param number: The page, from 1 on.
+    :param sentence: A sentence of the page, of which only letters and digits count.
+    :returns: `page` (the next one where the sentence stands there), `pages` (their number), `png` (in base64), `width`
+        and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`, `width` and `height` as
+        shares of the page) and `marks` (the same places of the sentence; none where it is not found).
+    :raises CannotRead: When the file cannot be read, or has no such page.
+    """
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise CannotRead(f"it cannot be read as a PDF ({error})") from error
+    try:
+        if not 1 <= number <= len(document):
+            raise CannotRead(f"it has {counted(len(document), 'page')}, and none with the number {number}")
+        # A passage may begin on the page before its sentence.
+        following = number + 1 if sentence and number < len(document) else number
+        number = next((each for each in (number, following) if _find(_read(document, each), sentence)[1]), number)
+        page = document[number - 1]
+        width, height = page.get_size()
+        scale = min(_WIDTH / width, (_MOST_PIXELS / (width * height)) ** 0.5)
+        picture = io.BytesIO()
+        page.render(scale=scale).to_pil().save(picture, "PNG")
+        text = page.get_textpage()
+        left, bottom, *_ = page.get_bbox()
+        return {
+            "page": number,
+            "pages": len(document),
+            "png": base64.b64encode(picture.getvalue()).decode(),
+            "width": round(width * scale),
+            "height": round(height * scale),
+            "runs": list(_runs(text, 0, -1, (left, bottom, width, height))),
+            "marks": list(_runs(text, *_find(text.get_text_range(), sentence), (left, bottom, width, height))),
+        }
+    finally:
+        document.close()
+
+
+def _read(document: Any, number: int) -> str:
+    return str(document[number - 1].get_textpage().get_text_range())
+
+
+def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
+    """Yield the text of each line from a character on, and where it stands."""
+    if not length:
+        return
+    left, bottom, width, height = box
+    for number in range(min(text.count_rects(start, length), _MOST_RUNS)):
+        low_x, low_y, high_x, high_y = text.get_rect(number)
+        place = {
+            "left": (low_x - left) / width,
+            "top": 1 - (high_y - bottom) / height,
+            "width": (high_x - low_x) / width,
+            "height": (high_y - low_y) / height,
+        }
+        yield {"text": text.get_text_bounded(low_x, low_y, high_x, high_y), **place}
+
+
+def _find(text: str, sentence: str) -> tuple[int, int]:
+    """Find the first character and the number of characters of a sentence, which a page breaks into lines anywhere."""
+    places = [place for place, sign in enumerate(text) if sign.isalnum()]
+    letters = "".join(text[place] for place in places).lower()
+    wanted = "".join(filter(str.isalnum, sentence)).lower()
+    if not wanted or len(letters) != len(places):
+        return 0, 0
+    if (begin := letters.find(wanted[:_ENDS])) < 0:
+        return 0, 0
+    end = letters.find(wanted[-_ENDS:], begin)
+    # The rest of a sentence may stand on the next page.
+    last = end + len(wanted[-_ENDS:]) - 1 if 0 <= end - begin <= 2 * len(wanted) else len(places) - 1
+    return places[begin], places[last] - places[begin] + 1

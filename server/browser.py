@@ -1,0 +1,39 @@
+"""Open the page in the browser of this machine, as soon as it is served."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from urllib.parse import urlsplit
+
+_SECONDS = 60.0
+
+
+def open_page(address: str, fragment: str) -> None:
+    """Open a page as soon as its server takes requests; where there is no browser, its address is printed.
+
+    :param address: The address of the page.
+    :param fragment: What is added for the browser alone.
+    """
+    threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
+
+
+def _open(address: str, fragment: str) -> None:
+    place, deadline = urlsplit(address), time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((str(place.hostname), place.port or 80), timeout=1.0).close()
+            break
+        except OSError:
+            time.sleep(0.05)
+    if not (_has_screen() and webbrowser.open(address + fragment)):
+        print(f"There is no browser to open. The page is at {address}", flush=True)
+
+
+def _has_screen() -> bool:
+    """Check whether a window can be opened: without one a browser would take over the terminal."""
+    return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())

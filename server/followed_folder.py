@@ -1,0 +1,151 @@
+"""A folder whose changes are followed while the server runs: `prefrag FOLDER`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from hayhooks.server.logger import log
+from watchfiles import Change, watch
+
+from prefrag.components.errors import PrefragError
+from prefrag.components.text.counted import counted
+from prefrag.components.text.one_line import one_line
+from prefrag.indexing.discovery import is_passed_over
+from prefrag.indexing.following import Drives, find_drives, is_mounted
+from prefrag.indexing.report import IndexReport
+from prefrag.server.collections import served_collection
+from prefrag.server.indexing_process import IndexingProcess
+
+# From the command to the process that serves; not a setting.
+FOLDER_VARIABLE = "_SERVE_FOLDER"
+# Changes are collected until there is none for so long, and no longer than that.
+_QUIET_MS, _MOST_MS = 300, 2_000
+# So often the folder is looked for, and a new try may begin. The first look is when the first questions have come.
+_LOOK_MS = 1_000
+_AWAY_SECONDS = 2.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
+_POLL_MS = 5_000
+
+
+class FollowedFolder:
+    """Follows a folder, and has the indexing process do what its changes ask for.
+
+    :param folder: The folder, by its real path.
+    :param collection: Its collection.
+    :param indexing: What indexes.
+    """
+
+    def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
+        self.collection = collection
+        self._folder = folder
+        self._indexing = indexing
+        self._stopped = threading.Event()
+        self._polls = False
+        self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
+
+    @classmethod
+    def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
+        """Take over the folder that the command has named, if it has."""
+        folder = os.environ.pop(FOLDER_VARIABLE, "")
+        return cls(Path(folder), served_collection(), indexing) if folder else None
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stopped.set()
+
+    def describe(self) -> dict[str, Any]:
+        """Tell how far it is: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
+        return {key: value for key, value in self._state.items() if key != "problem"}
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._follow(find_drives(self._folder))
+            except OSError as error:
+                if self._is_there():
+                    # As a rule the system allows no more folders to be watched.
+                    self._polls = True
+                    log.warning("{} cannot be watched ({}); it is looked through instead.", self._folder, error)
+            if not self._is_there():
+                if self._state["state"] != "away":
+                    log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
+                self._state = {"state": "away"}
+            self._stopped.wait(_AWAY_SECONDS)
+
+    def _is_there(self) -> bool:
+        try:
+            with os.scandir(self._folder):
+                return True
+        except OSError:
+            return False
+
+    def _follow(self, drives: Drives) -> None:
+        """Follow the folder until it is gone: the whole of it first, then its changes."""
+        waiting, pause, next_try = {str(self._folder)}, _FIRST_PAUSE, 0.0
+        for changes in watch(
+            self._folder,
+            watch_filter=self._concerns,
+            debounce=_MOST_MS,
+            step=_QUIET_MS,
+            stop_event=self._stopped,
+            rust_timeout=_LOOK_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            force_polling=self._polls or None,
+            poll_delay_ms=_POLL_MS,
+            ignore_permission_denied=True,
+        ):
+            if not is_mounted(str(self._folder), drives):
+                return
+            waiting.update(path for _, path in changes)
+            if not waiting or time.monotonic() < next_try:
+                continue
+            if (problem := self._index(waiting, drives)) is None:
+                waiting, pause = set(), _FIRST_PAUSE
+            elif self._stopped.is_set():
+                return
+            else:
+                # What could not be done is done with what comes next.
+                if self._state.get("problem") != problem:
+                    log.error("{}: {}", self._folder, one_line(problem))
+                self._state = {"state": "failed", "problem": problem}
+                next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
+
+    def _index(self, changed: set[str], drives: Drives) -> str | None:
+        """Have changes indexed; what was wrong is returned."""
+
+        def show(done: int, total: int) -> None:
+            if self._state["state"] != "failed":
+                self._state = {"state": "reading", "bytes_done": done, "bytes_total": total}
+
+        if self._state["state"] != "failed":
+            show(0, 0)
+        try:
+            report = self._indexing.follow(self.collection, self._folder, changed, drives, show)
+        except PrefragError as error:
+            return str(error)
+        self._state = {"state": "following"}
+        if sentence := _describe(report):
+            log.info("{}: {}", self.collection, sentence)
+        for skipped in report.skipped:
+            log.warning("Skipped {}", skipped)
+        return None
+
+    def _concerns(self, change: Change, path: str) -> bool:
+        """Check whether a change concerns files that are indexed: no hidden ones, and none that programs fill."""
+        return not any(map(is_passed_over, Path(path).relative_to(self._folder).parts))
+
+
+def _describe(report: IndexReport) -> str:
+    counts = {"written": report.written, "deleted": report.deleted}
+    done = [f"{counted(number, 'passage')} {what}" for what, number in counts.items() if number]
+    skipped = [f"{counted(len(report.skipped), 'file')} skipped"] if report.skipped else []
+    return ", ".join(done + skipped)

@@ -1,0 +1,141 @@
+"""A document opened as the text that was read of it, and its file."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.errors import BadInput, Missing
+from prefrag.components.state.places import heading_of
+from prefrag.indexing.converter_process import ConverterProcess
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.stores import open_passages, origin_of
+from prefrag.server.uploads import ORIGIN_FIELDS, UploadedFile, document_id, list_uploads
+
+# A book has thousands; the page shows those around the one that was found.
+MOST_PASSAGES = 1_000
+# Somebody waits for a page, and so do those who come behind.
+_MOST_SECONDS = 20.0
+_NOT_THERE = "The collection has no such document."
+_SHOWN = ("title", "line", "attachment", "mail")
+
+
+def open_document(collection: str, document: str = "", passage: str = "", shared: bool = False) -> dict[str, Any]:
+    """Read the passages of a document in their order, found by its id or by that of one of its passages.
+
+    :param collection: The collection; whether it may be read has been checked.
+    :param document: The id of the document, as the list of documents gives it.
+    :param passage: The id of a passage, where that of the document is not known.
+    :param shared: Whether the collection lies in Elasticsearch.
+    :returns: `id`, `name`, `title`, `kind`, `date` and `modified` where they are known, `file` (`same`, `changed`,
+        `gone`, or null where nobody can tell), `of` (the number of its passages), `first` (that of the first one here)
+        and `passages`.
+    :raises Missing: When there is no such document or passage.
+    """
+    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
+        found = store.by_id([passage]).get(passage) if passage else None
+        if passage and found is None:
+            raise Missing("The collection has no such passage.")
+        if found is not None:
+            kind, path = origin_of(found)
+        else:
+            entry = _find(collection, document, shared).entry
+            kind, path = entry.kind, entry.path
+        # The lines of a corpus have nothing to do with one another.
+        whole = store.where(ORIGIN_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
+        passages = sorted(whole, key=_place)
+    if not passages:
+        raise Missing("This document is a corpus: its passages are opened one by one." if path else _NOT_THERE)
+    at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
+    first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
+    meta = passages[0].meta
+    known = {name: meta[name] for name in ("date", "modified") if isinstance(meta.get(name), str)}
+    return {
+        "id": document_id(kind, path or ""),
+        "name": Path(path or "").name,
+        "title": str(meta.get("title") or ""),
+        "kind": str(meta.get("kind") or kind),
+        **known,
+        "file": None if shared or kind != "file" else _compare(Path(path or ""), str(meta.get("file_hash"))),
+        "of": len(passages),
+        "first": first + 1,
+        "passages": [_describe(one) for one in passages[first : first + MOST_PASSAGES]],
+    }
+
+
+def find_original(collection: str, document: str, shared: bool = False) -> Path:
+    """Find the file of a document.
+
+    :param collection: The collection; whether it may be read has been checked.
+    :param document: The id of the document.
+    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
+    :returns: Its path.
+    :raises Missing: When there is no such document, or its file is gone.
+    """
+    path = Path(_find(collection, document, shared).entry.path or "")
+    # A link in its place leads to what nobody has indexed.
+    if shared or path.is_symlink() or not path.is_file():
+        raise Missing("The file of this document is not here any more; its text is.")
+    return path
+
+
+def draw_page(collection: str, document: str, page: int, sentence: str) -> dict[str, Any]:
+    """Draw a page of a PDF, in a process of its own.
+
+    :param collection: The collection; whether it may be read has been checked.
+    :param document: The id of the document.
+    :param page: The page, from 1 on.
+    :param sentence: A sentence of it to mark.
+    :returns: What :func:`prefrag.indexing.pdf_pages.draw_page` gives.
+    :raises Missing: When there is no such document, or its file is gone.
+    :raises BadInput: When it is no PDF that can be read, or has no such page.
+    """
+    path = find_original(collection, document)
+    if path.suffix.lower() != ".pdf":
+        raise BadInput("Only PDF files have pages that are drawn.")
+    try:
+        return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
+    except CannotRead as error:
+        raise BadInput(f"The file is not drawn: {error}.") from error
+
+
+@cache
+def _drawing(pid: int) -> ConverterProcess:
+    process = ConverterProcess(seconds=_MOST_SECONDS)
+    atexit.register(process.close)
+    return process
+
+
+def _find(collection: str, document: str, shared: bool) -> UploadedFile:
+    found = next((each for each in list_uploads(collection, shared) if each.id == document), None)
+    if found is None:
+        raise Missing(_NOT_THERE)
+    return found
+
+
+def _compare(path: Path, file_hash: str) -> str:
+    try:
+        if path.is_symlink() or not path.is_file():
+            return "gone"
+        return "same" if fingerprint(path.read_bytes()) == file_hash else "changed"
+    except OSError:
+        return "gone"
+
+
+def _place(passage: Document) -> int:
+    place = passage.meta.get("split_id")
+    return place if type(place) is int else 0
+
+
+def _describe(passage: Document) -> dict[str, Any]:
+    meta = passage.meta
+    page = {"page": meta["page_number"]} if type(meta.get("page_number")) is int else {}
+    shown = {name: meta[name] for name in _SHOWN if isinstance(meta.get(name), str | int)}
+    return {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta), **page, **shown}

@@ -1,0 +1,118 @@
+/** The list of conversations: searched, named, pinned, deleted, written to a file and read from one. */
+
+import { announce, byId, icon, make } from "./dom.js";
+import { changeConversation, forgetConversation, keepConversation, newConversation, nameOf, readConversations } from "./history.js";
+import { markdownOf } from "./markdown.js";
+
+const dialog = byId("conversation-dialog");
+const list = byId("conversations");
+const search = byId("conversation-search");
+const KIND = "prefrag conversation";
+const MOST_BYTES = 20_000_000;
+let at = { current: () => null, open: () => {}, begin: () => {} };
+let chosen = null;
+
+/**
+ * Connect the list with the page.
+ * @param {{current: () => object, open: (one: object) => void, begin: () => void}} page The conversation that is shown;
+ *     shows another one; begins a new one.
+ */
+export function connectConversations(page) {
+  at = page;
+  drawConversations();
+}
+
+/** Show the conversations that hold what is searched for, those that are pinned first. */
+export function drawConversations() {
+  const all = readConversations();
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = all.filter((one) => words.every((word) => textOf(one).includes(word)));
+  list.replaceChildren(...found.map(item));
+  search.parentElement.hidden = all.length < 2;
+  byId("clear-history").hidden = !all.length;
+  byId("no-conversation").hidden = Boolean(found.length) || !all.length;
+}
+
+function textOf(one) {
+  return [nameOf(one), ...one.turns.flatMap((turn) => [turn.question, turn.result?.answer ?? ""])].join("\n").toLowerCase();
+}
+
+function item(one) {
+  const title = nameOf(one);
+  const isCurrent = one.id === at.current()?.id;
+  return make("li", { class: isCurrent ? "is-current" : "" },
+    make("button", { type: "button", class: "conversation strange", dir: "auto", "aria-current": isCurrent ? "true" : null,
+      on: { click: () => at.open(one) } }, one.pinned && icon("pin"), title),
+    make("button", { type: "button", class: "icon-button", "aria-label": `More: ${title}`, on: { click: () => choose(one) } },
+      icon("more")));
+}
+
+function choose(one) {
+  chosen = one;
+  byId("conversation-name").value = nameOf(one);
+  byId("conversation-pinned").checked = Boolean(one.pinned);
+  dialog.showModal();
+}
+
+byId("conversation-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const changes = { name: byId("conversation-name").value.trim(), pinned: byId("conversation-pinned").checked };
+  changeConversation(chosen.id, changes);
+  if (chosen.id === at.current()?.id) Object.assign(at.current(), changes);
+  dialog.close();
+  drawConversations();
+});
+
+byId("conversation-delete").addEventListener("click", () => {
+  forgetConversation(chosen.id);
+  dialog.close();
+  if (chosen.id === at.current()?.id) at.begin();
+  drawConversations();
+  byId("new-conversation").focus();
+});
+
+byId("conversation-markdown").addEventListener("click", () => save("md", "text/markdown", markdownOf(chosen)));
+byId("conversation-file").addEventListener("click", () => save("json", "application/json", JSON.stringify({ kind: KIND, ...chosen })));
+
+function save(suffix, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = make("a", { download: `${nameOf(chosen).replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "conversation"}.${suffix}` });
+  link.href = address;
+  link.click();
+  URL.revokeObjectURL(address);
+  announce("Saved.");
+}
+
+byId("conversation-open").addEventListener("change", async ({ target }) => {
+  const [file] = target.files;
+  target.value = "";
+  if (!file) return;
+  const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
+  byId("not-opened").hidden = Boolean(read);
+  if (!read) return;
+  keepConversation(read);
+  at.open(read);
+});
+
+// Anybody may have written the file: only what the page itself would have kept is taken.
+function readFile(text) {
+  let given;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const isTurn = (turn) => typeof turn?.question === "string" && typeof turn.pipeline === "string" && isObject(turn.options) &&
+    Array.isArray(turn.events) && turn.events.every((event) => isObject(event) && typeof event.kind === "string") &&
+    (turn.result === null || isObject(turn.result)) && (turn.failure === null || isObject(turn.failure));
+  if (given?.kind !== KIND || !Array.isArray(given.turns) || !given.turns.every(isTurn)) return null;
+  const name = typeof given.name === "string" ? given.name : "";
+  return { ...newConversation(), name, pinned: false, turns: given.turns };
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+search.addEventListener("input", drawConversations);
+byId("conversation-cancel").addEventListener("click", () => dialog.close());

@@ -1,0 +1,26 @@
+/** How far the folder is read that `prefrag FOLDER` follows. */
+
+import { byId } from "./dom.js";
+
+const TEXTS = {
+  reading: (name, share) => `Reading ${name}${share} … What was read already can be asked.`,
+  away: (name) => `${name} is not there, or cannot be read. What was read before can still be asked.`,
+  failed: (name) => `Changes in ${name} could not be taken over yet: the terminal says why. It is tried again.`,
+};
+const SOON = 2000, LATER = 15000;
+let timer = 0;
+
+/**
+ * Show the state of the folder, and look again after a while.
+ * @param {object[]} listed What `GET /collections` lists.
+ * @param {() => Promise<object[]>} again Lists the collections anew, and shows this again.
+ */
+export function showFolder(listed, again) {
+  const { name, folder } = listed.find((one) => one.folder) ?? {};
+  clearTimeout(timer);
+  const text = TEXTS[folder?.state]?.(name, folder.bytes_total ? `: ${Math.floor(100 * folder.bytes_done / folder.bytes_total)}%` : "");
+  byId("folder-state").hidden = !text;
+  byId("folder-state").textContent = text ?? "";
+  // Where no server answers, the next question says so.
+  if (folder) timer = setTimeout(() => again().catch(() => {}), text ? SOON : LATER);
+}

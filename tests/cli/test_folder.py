@@ -1,0 +1,122 @@
+"""`prefrag FOLDER`: which folder is served as which collection, and what is refused."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from prefrag.cli import folder as command
+from prefrag.cli import web_consent
+from prefrag.indexing.folder_collection import find_collection
+from prefrag.indexing.index_list import read_web_answer
+from prefrag.server.followed_folder import FOLDER_VARIABLE
+from tests.cli.running import prefrag
+from tests.for_each import for_each
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, and a port that nobody needs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PREFRAG_WEB")
+    monkeypatch.setattr(command, "_check_port", lambda port: None)
+    (tmp_path / "docs").mkdir()
+    return tmp_path / "docs"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
+    """Someone at a terminal, who says yes."""
+    asked = mock.Mock(return_value=True)
+    for module in (command, web_consent):
+        monkeypatch.setattr(module, "is_terminal", lambda: True)
+    monkeypatch.setattr(web_consent.typer, "confirm", asked)
+    return asked
+
+
+def test_is_served_on_this_machine_alone_as_its_collection(docs: Path, started: dict[str, Any]):
+    result = prefrag("docs", "--port", 1500)
+
+    assert result.exit_code == 0, result.stderr
+    assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1500, 1)
+    assert (os.environ["PREFRAG_INDEX"], os.environ[FOLDER_VARIABLE]) == ("docs", str(docs))
+    prefrag("serve", "--demo")
+    assert FOLDER_VARIABLE not in os.environ
+
+
+def test_one_with_the_name_of_a_command_is_told_by_its_path(docs: Path, started: dict[str, Any]):
+    docs.with_name("serve").mkdir()
+
+    assert prefrag("./serve").exit_code == 0
+    assert os.environ["PREFRAG_INDEX"] == "serve"
+
+
+@for_each(
+    "word, code, said",
+    ("nowhere/at/all", 3, "There is no folder nowhere/at/all."),
+    ("note.txt", 2, "note.txt is a file"),
+    (".", 2, "holds the indexes themselves"),
+    ("servee", 2, "No such command 'servee'"),
+    ("", 2, "No such command ''"),
+)
+def test_what_is_no_folder_to_ask_is_refused(docs: Path, started: dict[str, Any], word: str, code: int, said: str):
+    docs.with_name("note.txt").touch()
+    with mock.patch.dict(os.environ, {"PREFRAG_DATA_DIR": str(docs.with_name("data"))}):
+        result = prefrag(word)
+
+    assert (result.exit_code, said in " ".join(result.stderr.split())) == (code, True), result.stderr
+    assert not started
+
+
+def test_one_that_may_not_be_read_is_refused(docs: Path, started: dict[str, Any]):
+    with mock.patch.object(command.os, "scandir", side_effect=PermissionError(13, "Permission denied")):
+        result = prefrag("docs")
+
+    assert (result.exit_code, result.stderr) == (3, "Error: The folder docs cannot be read (Permission denied).\n")
+    assert not started
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path: Path, started: dict[str, Any]):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = prefrag(tmp_path, "--port", port)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: Port {port} cannot be used (Address already in use)")
+    assert not started
+
+
+class TestTheWeb:
+    def test_is_asked_about_once_on_a_terminal(self, docs: Path, started: dict[str, Any], terminal: mock.Mock):
+        for _ in range(2):
+            assert prefrag("docs").exit_code == 0
+
+        assert terminal.call_count == 1
+        assert read_web_answer("docs") is True
+
+    def test_stays_closed_where_nobody_can_be_asked_and_is_asked_about_later(
+        self, docs: Path, started: dict[str, Any], request: pytest.FixtureRequest
+    ):
+        assert "stay away from the web" in prefrag("docs").stderr
+        assert read_web_answer("docs") is None
+
+        asked = request.getfixturevalue("terminal")
+        prefrag("docs")
+        assert (asked.call_count, read_web_answer("docs")) == (1, True)
+
+    def test_stays_closed_when_the_question_is_not_answered(
+        self, docs: Path, started: dict[str, Any], terminal: mock.Mock
+    ):
+        terminal.side_effect = web_consent.typer.Abort
+
+        assert prefrag("docs").exit_code == 130
+        assert (read_web_answer("docs"), started) == (None, {})
+
+    @for_each("option, answer", ("--web", True), ("--no-web", False))
+    def test_is_decided_by_an_option(self, docs: Path, started: dict[str, Any], option: str, answer: bool):
+        prefrag("docs", option)
+
+        assert read_web_answer(find_collection(docs)) is answer

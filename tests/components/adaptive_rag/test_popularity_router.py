@@ -1,0 +1,92 @@
+"""What is named in many passages is not searched for."""
+
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.components.adaptive_rag.popularity_router import PopularityRouter, count_naming
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.state.state import RunSettings, State
+from tests.components.samples import document
+from tests.fakes import ScriptedRetriever
+from tests.for_each import for_each
+
+BOTH = "Is Karlsplatz in Vienna?"
+
+
+@pytest.fixture(scope="module")
+def retriever(tmp_path_factory: pytest.TempPathFactory) -> TantivyBM25Retriever:
+    store = TantivyDocumentStore(path=str(tmp_path_factory.mktemp("popularity") / "index"))
+    texts = ["Karlsplatz is in Vienna.", "Trams of Vienna.", "The Vienna of 1900."]
+    store.write_documents([Document(content=text, meta={"title": f"t{place}"}) for place, text in enumerate(texts)])
+    return TantivyBM25Retriever(store)
+
+
+def route(retriever: Any, question: str, **settings: Any) -> tuple[str, dict[str, Any]]:
+    """The output and the event."""
+    at = State(question, RunSettings(sources=("local",), preferred="local"))
+    ((name, state),) = PopularityRouter(retriever, **settings).run(at).items()
+    (event,) = state.events
+    assert (event.kind, event.data["retrieves"]) == ("popularity", name == "retrieve")
+    return name, dict(event.data)
+
+
+@for_each(
+    "question, threshold, taken, counts",
+    ("Where is Vienna?", 3, "no_retrieval", {"Vienna": 3}),
+    ("Where is Vienna?", 4, "retrieve", {"Vienna": 3}),
+    # Of several names the least popular one decides.
+    (BOTH, 2, "retrieve", {"Karlsplatz": 1, "Vienna": 3}),
+    (BOTH, 1, "no_retrieval", {"Karlsplatz": 1, "Vienna": 3}),
+    # What the corpus does not name is searched for, and so is a question that names nothing, whatever the threshold.
+    ("Where is Graz?", 1, "retrieve", {"Graz": 0}),
+    ("where is it?", 0, "retrieve", {}),
+)
+def test_a_question_is_searched_for_below_the_threshold(
+    retriever: Any, question: str, threshold: int, taken: str, counts: dict[str, int]
+):
+    name, event = route(retriever, question, threshold=threshold)
+
+    assert (name, event["counts"], event["threshold"]) == (taken, counts, threshold)
+
+
+async def test_it_waits_for_a_retriever_that_can_be_waited_for(retriever: Any):
+    at = State(BOTH, RunSettings(sources=("local",), preferred="local"))
+
+    assert [*await PopularityRouter(retriever, threshold=1).run_async(at)] == ["no_retrieval"]
+
+
+def test_where_it_cannot_be_counted_it_is_searched(retriever: Any):
+    name, event = route(ScriptedRetriever({}, "local", error="index gone"), BOTH)
+
+    assert (name, event["counts"], event["error"]) == ("retrieve", {}, "index gone")
+
+
+def test_a_question_of_many_names_makes_few_searches(retriever: Any):
+    many = ", ".join(f"City{chr(65 + place)}ville" for place in range(20))
+
+    assert len(route(retriever, f"Where are {many}?")[1]["counts"]) == 8
+
+
+@for_each(
+    "text, found",
+    ("The Zürich of ZURICH", 1),
+    ("Zürichs trams", 0),
+    ("Neu-Zurich", 1),
+    ("", 0),
+)
+def test_a_name_is_found_as_whole_words_in_whatever_case_and_accents(text: str, found: int):
+    assert count_naming("Zürich", [document("x", content=text)]) == found
+
+
+@for_each(
+    "settings, message",
+    ({"threshold": -1}, "threshold is -1"),
+    ({"depth": 0}, "depth is 0"),
+    ({"threshold": 101}, "threshold is 101 and depth 100: no popularity over the depth is ever seen"),
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        PopularityRouter(ScriptedRetriever({}, "local"), **settings)

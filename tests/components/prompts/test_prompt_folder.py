@@ -1,0 +1,100 @@
+"""What `prompts` may be set to: a mode, or a folder whose files are looked at before anything runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.prompts.prompt_folder import check_prompts, own_names, variables_of
+from prefrag.components.prompts.render_prompt import PROMPTS, prompt_path, render_prompt
+from tests.docs.markdown import CHECKOUT
+from tests.for_each import for_each
+from tests.own_prompts import write_prompts
+
+
+class TestModes:
+    @for_each("prompts", "product", "plain")
+    def test_are_two(self, prompts: str):
+        check_prompts(prompts)
+
+        assert prompt_path("reasoner_text", prompts) == PROMPTS / "reasoner_text.jinja"
+
+    def test_the_former_name_is_refused_with_what_to_write(self):
+        with pytest.raises(
+            ValueError, match="prompts is 'paper': write plain, its name now, or the folder of a paper's"
+        ):
+            check_prompts("paper")
+
+    @for_each("prompts", "mine", "", None, True, ["plain"], "/nowhere")
+    def test_anything_else_is_no_setting(self, prompts: Any):
+        with pytest.raises(ValueError, match="set it to product, plain or a folder of prompts"):
+            check_prompts(prompts)
+
+
+class TestFolder:
+    def test_takes_the_place_of_the_files_that_it_has_and_of_no_other(self, tmp_path: Path):
+        (tmp_path / "README.md").write_text("From appendix B.2.")
+        own = write_prompts(tmp_path)
+        check_prompts(own)
+
+        assert prompt_path("reasoner_text", own) == tmp_path / "reasoner_text.jinja"
+        assert prompt_path("self_reflector", own) == PROMPTS / "self_reflector.jinja"
+
+    def test_has_another_sentence_about_what_is_quoted_where_it_writes_passages_itself(self, tmp_path: Path):
+        own = write_prompts(tmp_path, closest_analysis="{{ quoted }}")
+
+        assert render_prompt("closest_analysis", own).startswith("Passages, their titles, and the lines that begin")
+        (tmp_path / "passage.jinja").unlink()
+        assert render_prompt("closest_analysis", own).startswith("Titles, and the lines that begin with |")
+
+    def test_that_is_empty_is_refused(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="holds no prompt"):
+            check_prompts(str(tmp_path))
+
+    @for_each("name", "reasoner.jinja", "reasoner_text.txt", "source_switch_question.jinja", "instructions.jinja")
+    def test_with_a_file_that_no_prompt_has_is_refused_with_the_names(self, tmp_path: Path, name: str):
+        file = tmp_path / name
+        file.write_text("Hello")
+
+        with pytest.raises(ValueError, match=f"{name} is no prompt: name it answer_once.jinja, .*passage.jinja"):
+            check_prompts(str(tmp_path))
+        file.unlink()
+
+    @for_each(
+        "name, text, message",
+        (
+            "reasoner_text",
+            "{{ question }}\n{{ quesiton }}",
+            "line 2: there is no variable 'quesiton', only answer_form",
+        ),
+        ("source_switch_judge", "\n\n{{ observation }}", "line 3: there is no variable 'observation', only new, obs"),
+        ("self_reflector", "{% if answer %}\n{% endfor %}", "line 2: .*endfor"),
+        ("self_reflector", "{{ answer | shout }}", "line 1: No filter named 'shout'"),
+        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt takes nothing from another file"),
+        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt takes nothing from another file"),
+        ("passage", "{{ content }}", "begins with the passage's own words"),
+        ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
+        ("passage", "title: {{ mark }}", "line 1: there is no variable 'mark', only content, number, quoted, title"),
+        ("passage", "title: {{ title.name }}", "cannot be filled"),
+    )
+    def test_with_a_mistake_is_refused_with_file_and_line(self, tmp_path: Path, name: str, text: str, message: str):
+        write_prompts(tmp_path, **{name: text})
+
+        with pytest.raises(ValueError, match=rf"{name}\.jinja.*{message}"):
+            check_prompts(str(tmp_path))
+        (tmp_path / f"{name}.jinja").unlink()
+
+    def test_whose_file_is_not_in_utf8_is_refused_with_the_line(self, tmp_path: Path):
+        (tmp_path / "self_reflector.jinja").write_bytes(b"Pr\xc3\xbcfe:\nfr\xfcher\n")
+
+        with pytest.raises(ValueError, match=r"self_reflector.jinja, line 2: it is not written in UTF-8"):
+            check_prompts(str(tmp_path))
+
+
+def test_the_guide_has_each_file_and_its_variables():
+    guide = (CHECKOUT / "docs" / "prompts.md").read_text().partition("## The variables of each file")[2]
+    rows = [line.split("|") for line in guide.splitlines() if line.startswith("| `")]
+    listed = {name: set(row[2].split("`")[1::2]) for row in rows for name in row[1].split("`")[1::2]}
+
+    for name in own_names():
+        assert listed.get(name, listed["reasoner"]) == variables_of(name), name

@@ -1,0 +1,116 @@
+"""Mails and what is attached to them."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
+
+
+@pytest.fixture(scope="module")
+def converter() -> FileConverter:
+    return FileConverter()
+
+
+def make_mail(subject: str = "The keel", text: str = "It is laid on Monday.\n", **headers: str) -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "Ada <ada@example.org>", "boole@example.org", subject
+    mail["Date"] = "Mon, 06 Nov 2023 10:00:00 +0100"
+    for name, value in headers.items():
+        mail[name] = value
+    mail.set_content(text)
+    return mail
+
+
+def test_a_mail_is_its_head_and_its_words_under_its_subject(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/a.eml"), bytes(make_mail()))
+
+    assert passage.content is not None
+    assert passage.content.startswith("From: Ada <ada@example.org>\nTo: boole@example.org\n")
+    assert passage.content.endswith("It is laid on Monday.")
+    meta = passage.meta
+    assert (meta["title"], meta["kind"], meta["date"]) == ("The keel", "mail", "2023-11-06")
+    assert (meta["from"], meta["file_name"]) == ("Ada <ada@example.org>", "a.eml")
+
+
+def test_what_is_attached_is_a_document_of_its_own(converter: FileConverter) -> None:
+    mail = make_mail()
+    mail.add_attachment(b"name,city\nAda,London\n", maintype="text", subtype="csv", filename="../../people.csv")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="photo.png")
+    mail.add_attachment(make_mail(subject="An earlier one", text="The yard is full."))
+
+    passages = converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert [passage.meta["title"] for passage in passages] == ["The keel", "people", "An earlier one"]
+    table = passages[1]
+    assert (table.content, table.meta["kind"]) == ("name: Ada; city: London", "csv")
+    assert (table.meta["attachment"], table.meta["mail"], table.meta["file_path"]) == (
+        "people.csv",
+        "The keel",
+        "/a.eml",
+    )
+    assert [passage.meta["split_id"] for passage in passages] == [0, 1, 2]
+    assert converter.loss == "1 attachment not read (1 .png: it is of a kind that is not read)"
+
+
+def test_html_alone_is_read_as_a_page(converter: FileConverter) -> None:
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    mail = make_mail()
+    mail.set_content("<html><body><p>The <b>launch</b> is on Friday.</p></body></html>", subtype="html")
+
+    [passage] = converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert passage.content is not None
+    assert passage.content.endswith("The launch is on Friday.")
+
+
+def test_the_mails_of_a_mailbox_are_documents_of_their_own(converter: FileConverter) -> None:
+    begin = b"From ada@example.org Mon Nov  6 10:00:00 2023\n"
+    box = b"".join(begin + bytes(make_mail(subject=f"Mail {n}", text="From here on:\n")) + b"\n" for n in range(3))
+
+    passages = converter.passages(Path("/a.mbox"), box)
+
+    assert [passage.meta["title"] for passage in passages] == ["Mail 0", "Mail 1", "Mail 2"]
+
+
+@for_each(
+    "data, reason",
+    (b"no mail", "no mail begins"),
+    (b"From a\n\n", "no text"),
+)
+def test_a_mailbox_without_mails_is_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(CannotRead, match=reason):
+        FileConverter().passages(Path("/a.mbox"), data)
+
+
+@for_each(
+    "data",
+    b"Content-Type: multipart/mixed; boundary=x\n\n" + b"--x\nContent-Type: multipart/mixed; boundary=x\n\n" * 2_000,
+    b"Content-Type: text/plain; charset=none-such\nContent-Transfer-Encoding: base64\n\n\xff\xfe!!",
+    b"Subject: =?utf-8?b?" + b"\xed\xa0\x80" * 50 + b"?=\nDate: 99 Foo\nContent-Type: ;;;=\n\nWords.",
+    b"Content-Type: message/rfc822\n\n" * 500 + b"Words.",
+)
+def test_a_hostile_mail_is_read_or_refused(data: bytes) -> None:
+    try:
+        passages = FileConverter().passages(Path("/a.eml"), data)
+    except CannotRead:
+        return
+    assert all((passage.content or "").strip() for passage in passages)
+
+
+def test_mails_in_mails_are_read_three_deep(converter: FileConverter) -> None:
+    mail = make_mail(subject="0")
+    for depth in range(1, 8):
+        outer = make_mail(subject=str(depth))
+        outer.add_attachment(mail)
+        mail = outer
+
+    passages = converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert [passage.meta["title"] for passage in passages] == ["7", "6", "5", "4"]
+    assert "a mail in a mail in a mail" in converter.loss

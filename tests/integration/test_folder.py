@@ -1,0 +1,103 @@
+"""`prefrag FOLDER` as a person starts it: the folder changes, and its questions are answered over HTTP."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.browser import open_browser
+from tests.server_process import server_process
+
+pytestmark = pytest.mark.slow
+COMMAND = ("-m", "prefrag.cli.main")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (made := tmp_path / "Documents").mkdir()
+    (made / "board.txt").write_text("The harbour board meets in Pellhaven.")
+    return made
+
+
+@pytest.fixture
+def service(folder: Path, tmp_path: Path) -> Iterator[httpx.Client]:
+    """The command, and a browser that writes down which address it was given."""
+    (browser := tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > "{tmp_path}/address"\n')
+    browser.chmod(0o755)
+    with server_process(*COMMAND, str(folder), folder=tmp_path, BROWSER=f"{browser} %s") as client:
+        yield client
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def evidence(client: httpx.Client, question: str) -> str:
+    return client.post("/prefrag/run", json={"question": question}).raise_for_status().text
+
+
+def names(client: httpx.Client) -> list[str]:
+    return sorted(each["name"] for each in client.get("/collections/Documents/documents").json()["documents"])
+
+
+def state(client: httpx.Client) -> dict[str, object]:
+    [collection] = client.get("/collections").json()["collections"]
+    return {**collection["folder"], "web": collection["web"]}
+
+
+def test_its_changes_are_followed_and_a_folder_that_vanishes_keeps_its_answers(
+    service: httpx.Client, folder: Path, tmp_path: Path
+):
+    until(lambda: "Pellhaven" in evidence(service, "Where does the harbour board meet?"))
+    until((tmp_path / "address").exists)
+    address, _, token = (tmp_path / "address").read_text().strip().partition("#token=")
+    assert address == str(service.base_url) + "/"
+    sent = {"Origin": str(service.base_url), "Authorization": f"Bearer {token}"}
+    assert service.post("/access", headers=sent).status_code == 204
+
+    (folder / "notes").mkdir()
+    (folder / "notes" / "tower.md").write_text("# Tower\n\nThe tower was built by Ada Quill.")
+    until(lambda: "Ada Quill" in evidence(service, "Who built the tower?"))
+
+    (folder / "notes" / "tower.md").write_text("# Tower\n\nThe tower was built by Edda Marsh.")
+    until(lambda: "Edda Marsh" in evidence(service, "Who built the tower?"))
+    assert "Ada Quill" not in evidence(service, "Who built the tower?")
+
+    (folder / "notes").rename(folder / "kept")
+    (folder / "board.txt").rename(folder / "meetings.txt")
+    until(lambda: names(service) == ["meetings.txt", "tower.md"])
+
+    (folder / "meetings.txt").unlink()
+    until(lambda: names(service) == ["tower.md"])
+    until(lambda: state(service) == {"state": "following", "web": False})
+
+    folder.rename(tmp_path / "unplugged")
+    until(lambda: state(service)["state"] == "away")
+    assert "Edda Marsh" in evidence(service, "Who built the tower?")
+    (tmp_path / "unplugged").rename(folder)
+    (folder / "new.txt").write_text("The bell was cast in Brannock.")
+    until(lambda: names(service) == ["new.txt", "tower.md"])
+    shutil.rmtree(folder)
+    until(lambda: state(service)["state"] == "away")
+
+
+def test_the_page_tells_how_far_the_folder_is_read_and_that_it_is_gone(
+    service: httpx.Client, folder: Path, tmp_path: Path
+):
+    with open_browser() as browser:
+        page = browser.new_page()
+        page.goto(str(service.base_url))
+        page.get_by_text("Reading Documents").wait_for(timeout=60_000)
+        page.locator("#folder-state").wait_for(state="hidden", timeout=60_000)
+
+        folder.rename(tmp_path / "unplugged")
+
+        page.get_by_text("Documents is not there, or cannot be read.").wait_for(timeout=60_000)

@@ -1,0 +1,20 @@
+"""A folder of prompts of one's own: those that the guide shows."""
+
+import re
+from pathlib import Path
+
+from tests.docs.markdown import CHECKOUT, fenced
+
+GUIDE = CHECKOUT / "docs" / "prompts.md"
+
+
+def write_prompts(folder: Path, **others: str) -> str:
+    """Write the prompts of the guide, and others by their names.
+
+    :returns: The folder, as a setting.
+    """
+    folder.mkdir(exist_ok=True)
+    shown = {re.findall(r"^\{# (\w+)\.jinja #\}", text)[0]: text for text in fenced(GUIDE.read_text(), "jinja")}
+    for name, text in {**shown, **others}.items():
+        (folder / f"{name}.jinja").write_text(text)
+    return str(folder)

@@ -1,0 +1,31 @@
+"""Opening the page."""
+
+import socket
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from prefrag.server import browser
+from tests.for_each import for_each
+
+
+@pytest.fixture
+def listening() -> Any:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+@for_each("screen, opens, said", (True, True, False), (True, False, True), (False, True, True))
+def test_the_token_goes_to_the_browser_and_without_one_the_address_is_printed(
+    listening: str, capsys: pytest.CaptureFixture[str], screen: bool, opens: bool, said: bool
+):
+    with (
+        mock.patch.object(browser, "_has_screen", return_value=screen),
+        mock.patch.object(browser.webbrowser, "open", return_value=opens) as opened,
+    ):
+        browser._open(listening, "#token=x")
+
+    assert opened.mock_calls == [mock.call(f"{listening}#token=x")] * screen
+    printed = capsys.readouterr().out
+    assert printed == (f"There is no browser to open. The page is at {listening}\n" if said else "")
