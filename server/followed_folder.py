@@ -77,6 +77,9 @@ class FollowedFolder:
                     # As a rule the system allows no more folders to be watched.
                     self._polls = True
                     log.warning("{} cannot be watched ({}); it is looked through instead.", self._folder, error)
+            except Exception as error:
+                # A name that is no UTF-8 ends the watching, for example.
+                log.warning("{} is followed anew. {}", self._folder, one_line(str(error)))
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
