@@ -80,6 +80,7 @@ def test_the_interval_of_a_difference_of_few_pairs_is_the_published_one() -> Non
     assert tango(30, 0, 30).high == 100.0
 
 
+@pytest.mark.slow
 @for_each("better, worse, n", (0, 1, 44), (3, 5, 100), (9, 0, 82))
 def test_its_bounds_are_where_the_score_test_stops_to_doubt(better: int, worse: int, n: int) -> None:
     from scipy.optimize import minimize_scalar

@@ -192,6 +192,7 @@ class TestWriting:
         assert store.count_documents() == 0
         assert TantivyDocumentStore(path=store.path).analyze("die Häuser") == ["haus"]
 
+    @pytest.mark.slow
     def test_many_writes_leave_few_segments(self, store):
         for n in range(30):
             store.write_documents([passage(str(n), "heron")])
