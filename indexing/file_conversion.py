@@ -229,7 +229,7 @@ class FileConverter:
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
-        name = path.name if form == CODE else path.stem
+        name = path.name if form == CODE or path.suffix.lower() not in FORMATS else path.stem
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == CODE else found[0][0], path.name)
         for text, place, section in found:
