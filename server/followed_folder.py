@@ -72,11 +72,12 @@ class FollowedFolder:
         while not self._stopped.is_set():
             try:
                 self._follow(find_drives(self._folder))
-            except OSError as error:
-                if self._is_there():
-                    # As a rule the system allows no more folders to be watched.
-                    self._polls = True
+            except Exception as error:
+                # As a rule the system allows no more folders to be watched. Nothing may end this thread unnoticed.
+                if self._is_there() and self._state.get("problem") != str(error):
                     log.warning("{} cannot be watched ({}); it is looked through instead.", self._folder, error)
+                    self._state = {"state": "failed", "problem": str(error)}
+                    self._polls = True
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -146,7 +147,7 @@ class FollowedFolder:
 
     def _concerns(self, change: Change, path: str) -> bool:
         """Check whether a change concerns files that are indexed: no hidden ones, and none that programs fill."""
-        return not any(map(is_passed_over, Path(path).relative_to(self._folder).parts))
+        return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 
 def _describe(report: IndexReport) -> str:
