@@ -92,11 +92,11 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
         if not found[target]:
             by_path.setdefault(printable(real_path(target)), []).append(target)
     _add_passages(found, store, by_path)
-    folders = {path.rstrip(os.sep) + os.sep: known for path, known in by_path.items() if not found[known[0]]}
+    folders = {path: known for path, known in by_path.items() if not found[known[0]]}
     if folders:
         inside: dict[str, list[str]] = {}
         for _, path in store.count_origins():
-            for folder in filter((path or "").startswith, folders):
+            for folder in folders.keys() & map(str, Path(path or "").parents):
                 inside.setdefault(str(path), []).extend(folders[folder])
         _add_passages(found, store, inside)
     return found

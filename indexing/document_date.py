@@ -7,20 +7,10 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
 # Two numbers with a slash may be read both ways, so that they are no date.
@@ -47,8 +37,8 @@ def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     :param meta: Its own metadata, such as the front matter of Markdown or the head of a mail.
     :param text: The beginning of its text.
     :param name: The name of its file.
-    :returns: `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where neither
-        says it. A date in the metadata that cannot be read stays as it is.
+    :returns: `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where
+        neither says it. A date in the metadata that cannot be read stays as it is.
     """
     if isinstance(stated := meta.get("date"), str) and stated.strip():
         return {"date": _read(_LINES, stated.strip()[:10]) or stated, "date_in": IN_DOCUMENT}

@@ -233,7 +233,7 @@ class FileConverter:
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == CODE else found[0][0], path.name)
         for text, place, section in found:
-            meta = {
+            meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 **dated,
                 "title": title,

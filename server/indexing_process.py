@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict
@@ -87,7 +88,7 @@ class IndexingProcess:
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
         lists = {name: [Skipped(**each) for each in reply[name]] for name in ("skipped", "read_in_part")}
-        return IndexReport(**{**reply, **lists})
+        return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
         """Stop what still runs, and whatever is begun later."""
@@ -185,7 +186,9 @@ def index_files(collection: str, incoming: str, shared: bool = False) -> dict[st
 
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
     try:
-        return asdict(work())
+        report = work()
+        # `asdict` counts the pairs of a Counter anew, as keys that no JSON has.
+        return {**asdict(report), "other_kinds": report.other_kinds}
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         return {"error": str(error) or type(error).__name__, "status": status}

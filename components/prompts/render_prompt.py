@@ -39,8 +39,10 @@ def own_file(prompt: str, prompts: str) -> Path | None:
     :param prompts: ``product``, ``plain`` or the folder.
     :returns: The file; None where there is none.
     """
+    if prompts in MODES:
+        return None
     path = Path(prompts).expanduser() / f"{prompt}.jinja"
-    return path if prompts not in MODES and path.is_file() else None
+    return path if path.is_file() else None
 
 
 def prompt_path(prompt: str, prompts: str = "product") -> Path:

@@ -7,6 +7,7 @@ import { describe } from "./failures.js";
 
 const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
+const SHOWN = 200;
 let collections = [];
 let chosen = "";
 let mayWrite = false;
@@ -42,9 +43,9 @@ async function draw(said = null) {
   }
   try {
     const { documents } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
-    list.replaceChildren(documents.length
-      ? make("ul", { class: "files" }, documents.map((document) => fileItem(document, writes)))
-      : make("p", { class: "empty" }, collection.passages ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents."));
+    list.replaceChildren(...documents.length
+      ? searchedList(documents, writes)
+      : [make("p", { class: "empty" }, collection.passages ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents.")]);
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }
@@ -114,6 +115,32 @@ function reportOf({ written = 0, replaced = 0, unchanged = 0, skipped = [] }) {
   return make("div", {}, make("p", { class: "done" }, icon("keep"), `${parts.join(", ")}.`),
     skipped.length > 0 && make("ul", { class: "skipped" }, skipped.map((one) =>
       make("li", {}, icon("warning"), strange("span", `${one.name}: ${one.reason}`)))));
+}
+
+// A folder can hold many thousands: those that fit a few screens are drawn, and more when they are asked for.
+function searchedList(documents, writes) {
+  const search = make("input", { type: "search", placeholder: "Search by name", "aria-label": "Search the documents by name", autocomplete: "off" });
+  const told = make("p", { class: "hint", role: "status" });
+  const files = make("ul", { class: "files" });
+  const more = make("button", { type: "button", class: "quiet-button" }, `Show ${SHOWN} more`);
+  let found = documents;
+  let shown = 0;
+  function show() {
+    files.append(...found.slice(shown, shown + SHOWN).map((document) => fileItem(document, writes)));
+    shown = files.childElementCount;
+    more.hidden = shown === found.length;
+    told.textContent = found.length === documents.length && more.hidden ? "" : `${count(found.length, "document")}, ${shown} shown.`;
+  }
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    found = documents.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+    files.replaceChildren();
+    shown = 0;
+    show();
+  });
+  more.addEventListener("click", show);
+  show();
+  return [documents.length > 5 && make("div", { class: "document-search" }, search, told), files, more].filter(Boolean);
 }
 
 function fileItem(document, writes) {

@@ -21,6 +21,7 @@ COMMAND = ("-m", "prefrag.cli.main")
 def folder(tmp_path: Path) -> Path:
     (made := tmp_path / "Documents").mkdir()
     (made / "board.txt").write_text("The harbour board meets in Pellhaven.")
+    (made / "photo.png").touch()
     return made
 
 

@@ -71,6 +71,17 @@ def test_what_failed_is_done_with_what_comes_next_after_a_pause(orders: Script, 
     assert orders.followed.describe() == {"state": "failed"}  # type: ignore[attr-defined]
 
 
+def test_what_ends_the_watching_begins_it_anew_with_the_whole_folder(orders: Script):
+    problems = [RuntimeError("Unable to decode path")]
+
+    def stumble() -> None:
+        if problems:
+            raise problems.pop()
+
+    with mock.patch.object(followed_folder.threading.Event, "wait"):
+        assert orders([], stumble, ["a.txt"]) == [["."], ["."], ["a.txt"]]
+
+
 def test_without_its_folder_it_orders_nothing(orders: Script, tmp_path: Path):
     def take_away() -> None:
         tmp_path.rename(tmp_path.with_name("away"))

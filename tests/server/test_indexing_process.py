@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,12 @@ def test_writes_its_report_or_why_it_failed_with_the_status():
     reply = upload("not a name", index_files, tower_md="Ada.")
     assert "cannot name an index" in reply["error"]
     assert reply["status"] == 422
+
+
+def test_files_of_other_kinds_are_part_of_its_report():
+    report = IndexReport(other_kinds=Counter({".png": 2}))
+
+    assert json.loads(json.dumps(indexing_process._describe(lambda: report)))["other_kinds"] == {".png": 2}
 
 
 @pytest.mark.parametrize(
