@@ -76,15 +76,20 @@ class FollowedFolder:
                 if self._is_there():
                     # As a rule the system allows no more folders to be watched.
                     self._polls = True
-                    log.warning("{} cannot be watched ({}); it is looked through instead.", self._folder, error)
+                    self._fail(f"It cannot be watched ({error}), and is looked through instead.")
             except Exception as error:
                 # A name that is no UTF-8 ends the watching, for example.
-                log.warning("{} is followed anew. {}", self._folder, one_line(str(error)))
+                self._fail(f"It is followed anew. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
                 self._state = {"state": "away"}
             self._stopped.wait(_AWAY_SECONDS)
+
+    def _fail(self, problem: str) -> None:
+        if self._state.get("problem") != problem:
+            log.error("{}: {}", self._folder, one_line(problem))
+        self._state = {"state": "failed", "problem": problem}
 
     def _is_there(self) -> bool:
         try:
@@ -122,9 +127,7 @@ class FollowedFolder:
                 return
             else:
                 # What could not be done is done with what comes next.
-                if self._state.get("problem") != problem:
-                    log.error("{}: {}", self._folder, one_line(problem))
-                self._state = {"state": "failed", "problem": problem}
+                self._fail(problem)
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
@@ -149,7 +152,7 @@ class FollowedFolder:
 
     def _concerns(self, change: Change, path: str) -> bool:
         """Check whether a change concerns files that are indexed: no hidden ones, and none that programs fill."""
-        return not any(map(is_passed_over, Path(path).relative_to(self._folder).parts))
+        return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 
 def _describe(report: IndexReport) -> str:

@@ -94,6 +94,19 @@ def test_without_its_folder_it_orders_nothing(orders: Script, tmp_path: Path):
     assert orders.followed.describe() == {"state": "away"}  # type: ignore[attr-defined]
 
 
+def test_what_cannot_be_watched_is_looked_through(orders: Script, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(followed_folder, "_AWAY_SECONDS", 0.0)
+
+    def fail() -> None:
+        raise OSError("OS file watch limit reached")
+
+    def watched() -> bool:
+        return not orders.followed._polls  # type: ignore[attr-defined]
+
+    assert orders(lambda: fail() if watched() else [], ["a.txt"]) == [["."], ["a.txt"]]
+    assert orders.followed.describe() == {"state": "following"}  # type: ignore[attr-defined]
+
+
 def test_hidden_files_do_not_concern_it(tmp_path: Path):
     followed = FollowedFolder(tmp_path / ".notes", "own", mock.Mock())
     names = ["a.txt", "sub/a.txt", ".a.txt.swp", ".git/a.txt", "node_modules/a.js", "sub/.obsidian/a.md"]
