@@ -38,10 +38,11 @@ def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     :param text: The beginning of its text.
     :param name: The name of its file.
     :returns: `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where
-        neither says it. A date in the metadata that cannot be read stays as it is.
+        neither says it. So one field holds dates alone, which can be compared.
     """
-    if isinstance(stated := meta.get("date"), str) and stated.strip():
-        return {"date": _read(_LINES, stated.strip()[:10]) or stated, "date_in": IN_DOCUMENT}
+    stated = " ".join(str(meta.get("date") or "").split())
+    if found := _read(_LINES, stated[:_LONGEST]) or _read(_LINES, stated[:10]):
+        return {"date": found, "date_in": IN_DOCUMENT}
     for line in text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]:
         if len(line) <= _LONGEST and (found := _read(_LINES, line.strip())):
             return {"date": found, "date_in": IN_DOCUMENT}

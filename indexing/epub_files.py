@@ -53,5 +53,5 @@ def read_epub(data: bytes) -> Book:
 def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:
     if place not in names:
         raise CannotRead(f"it has no {place or 'list of its pages'}; it may be damaged")
-    check_xml(archive.read(place)[:XML_BEGINNING], place)
+    check_xml(archive.read(place)[: XML_BEGINNING + 1], place)
     return ElementTree.fromstring(archive.read(place))

@@ -141,10 +141,15 @@ _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BEGINNING_BYTES = 8_192
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
-# [[folder/Note#Heading|words]]; with ! it takes the other note, or a picture, into this one.
+_BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
+# Of the words of a mail the extraction gives this share, or it has lost some.
+_MOST_OF = 0.9
+# [[folder/Note#Heading|words]]; with ! it takes the other note, or a picture, into this one. Numbers are a list in a
+# list.
 _NOTE_LINK = re.compile(
-    r"(?<![\w\])])(!?)\[\[(?!\s)([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
+    r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
+_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 _LOGGERS = (
     "haystack.components.converters",
     "trafilatura",
@@ -247,9 +252,12 @@ class FileConverter:
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the texts of mails and, as documents of their own, of what is attached to them."""
-        refused = Counter[str]()
+        refused, losses = Counter[str](), list[str]()
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
+            if isinstance(mail, CannotRead):
+                refused[f"mail: {mail}"] += 1
+                continue
             title = one_form(_one_line(mail.subject)) or path.stem
             of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
@@ -268,18 +276,24 @@ class FileConverter:
                     for text, meta in self._texts(attached, content, depth + 1):
                         is_empty = False
                         yield text, {**of_the_mail, **meta, "attachment": name, "mail": title}
+                    losses += [f"of {name} {self.loss}"] if self.loss else []
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
+        named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_NAMED))
         if is_empty:
-            raise CannotRead("there is no text in it")
+            raise CannotRead(f"there is no text in it{f' ({named})' if named else ''}")
         if refused:
-            named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_NAMED))
-            self.loss = f"{counted(refused.total(), 'attachment')} not read ({named})"
+            losses.insert(0, f"{counted(refused.total(), 'part')} not read ({named})")
+        self.loss = "; ".join(losses[:_MOST_NAMED])
 
     def _body(self, mail: Mail) -> str:
-        if not mail.is_html:
-            return unwrap_lines(mail.text)
-        return self._page(mail.text, Outline()) if HTML not in self._missing else ""
+        if not mail.html:
+            return "\n\n".join(map(unwrap_lines, mail.texts))
+        bare = _without_tags(mail.html)
+        outline = Outline()
+        text = "" if HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
+        # The extraction is made for pages, and takes a short mail, or a signature, for none.
+        return text if len(text) > _MOST_OF * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
         return self._run(HTML, mark_html(text, outline))[0]
@@ -297,7 +311,9 @@ class FileConverter:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == EPUB:
             title, chapters = read_epub(data)
-            return title, "\n\n".join(self._page(chapter, outline) for chapter in chapters), {}
+            # The extraction takes notes and ends of chapters for what stands beside a page.
+            pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
+            return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _html_title(text) if form == HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
@@ -318,6 +334,13 @@ def form_of(path: Path) -> str | None:
         form = form_of(inner) if inner.suffix.lower() != COMPRESSED else None
         return form if form in _COMPRESSIBLE else None
     return FORMATS.get("" if suffix[1:].isdecimal() else suffix)
+
+
+def _without_tags(page: str) -> str:
+    """Write a page as its words, a line a block."""
+    page = re.sub(r"<(script|style|head)\b.{0,200000}?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
+    page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
+    return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()
 
 
 def _unpack(data: bytes, most: int) -> bytes:
@@ -405,7 +428,8 @@ def _read_link(found: re.Match[str]) -> str:
 
 
 def _mark_markdown(text: str, outline: Outline) -> str:
-    text = _NOTE_LINK.sub(_read_link, text)
+    parts = _CODE.split(text)
+    text = "".join(part if number % 2 else _NOTE_LINK.sub(_read_link, part) for number, part in enumerate(parts))
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
@@ -446,6 +470,7 @@ _NOT_FOR_META = {
     "source_id",
     "page_number",
     "heading",
+    "date",
     "line",
     "attachment",
     "mail",

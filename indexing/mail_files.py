@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from email import policy
-from email.message import EmailMessage
+from email.header import decode_header, make_header
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ from prefrag.indexing.text_decoding import decode_text
 # A line of a mail that begins so has a sign before it in a mailbox.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _MOST_HEAD = 500
+_MOST_PARTS = 1_000
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_LONG_LINE = re.compile(rb"([^\n]{2000})[^\n]+")
 _FORWARDED = "message/rfc822"
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
@@ -28,13 +32,13 @@ class Mail(NamedTuple):
     subject: str
     head: str  # who wrote it to whom, and when, a line each
     fields: dict[str, str]  # from, to, subject and date (as year-month-day)
-    text: str
-    is_html: bool
+    texts: list[str]
+    html: str  # where there is no plain text
     attachments: list[tuple[str, bytes]]
 
 
-def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail]:
-    """Read one mail, or those of a mailbox one after the other."""
+def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
+    """Read one mail, or those of a mailbox one after the other; one that cannot be read comes as the reason."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("no mail begins in it")
@@ -42,39 +46,57 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail]:
     for (_, begin), end in zip(begins, ends, strict=True):
         try:
             yield _read_mail(data[begin:end])
-        except CannotRead:
+        except MemoryError:
             raise
         # The library raises almost anything for what nobody's program writes.
         except Exception as error:
-            raise CannotRead(f"it cannot be read as mail ({error})") from error
+            yield CannotRead(f"it cannot be read as mail ({error})")
 
 
 def _read_mail(data: bytes) -> Mail:
-    message = email.message_from_bytes(data, policy=policy.default)
-    assert isinstance(message, EmailMessage)
-    head = {name: value for name in _HEAD if (value := _one_line(message[name]))}
+    # Reading a long line of a head takes a time that grows with its square.
+    end = found.start() if (found := _END_OF_HEAD.search(data)) else len(data)
+    message = email.message_from_bytes(_LONG_LINE.sub(rb"\1", data[:end]) + data[end:], policy=policy.compat32)
+    head = {name: value for name in _HEAD if (value := _header(message, name))}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
     # A mail without a date that can be read has none.
-    with suppress(ValueError, OverflowError):
+    with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
-    body = message.get_body(("plain", "html"))
-    text = "" if body is None else decode_text(_content(body), body.get_content_charset())
-    is_html = body is not None and body.get_content_type() == "text/html"
+    texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
+    for part in _leaves(message):
+        # Of a path of another machine the name remains.
+        name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
+        kind = part.get_content_type()
+        if kind == _FORWARDED:
+            inner = part.get_payload()[0]
+            attachments.append((f"{_header(inner, 'Subject') or 'forwarded'}.eml", inner.as_bytes()))
+        elif name:
+            attachments.append((name, _content(part)))
+        elif kind in ("text/plain", "text/html") and (text := _decode(part)).strip():
+            (texts if kind == "text/plain" else pages).append(text)
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
-    return Mail(head.get("Subject", ""), lines, fields, text, is_html, list(_attachments(message)))
+    return Mail(head.get("Subject", ""), lines, fields, texts, "" if texts else "\n".join(pages), attachments)
 
 
-def _attachments(message: EmailMessage) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each named part, and the mails that were forwarded as a whole."""
-    for part in message.iter_attachments():
-        if part.get_content_type() == _FORWARDED:
-            inner = part.get_content()
-            yield f"{_one_line(inner.get('Subject')) or 'forwarded'}.eml", inner.as_bytes()
-            continue
-        for leaf in part.walk():
-            # Of a path of another machine the name remains.
-            if not leaf.is_multipart() and (name := re.split(r"[\\/]", _one_line(leaf.get_filename()))[-1]):
-                yield name, _content(leaf)
+def _leaves(message: Message) -> Iterator[Any]:
+    """Yield the parts that hold something: what is within a forwarded mail belongs to that."""
+    waiting: list[Any] = [message]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop()
+        content = part.get_payload()
+        if isinstance(content, list) and part.get_content_type() != _FORWARDED:
+            waiting += reversed(content)
+        elif not isinstance(content, list) or content:
+            yield part
+
+
+def _decode(part: Any) -> str:
+    # What cannot be read as text is none; the other parts of the mail may be.
+    with suppress(CannotRead):
+        return decode_text(_content(part), part.get_content_charset())
+    return ""
 
 
 def _content(part: Any) -> bytes:
@@ -82,6 +104,14 @@ def _content(part: Any) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def _one_line(value: object) -> str:
+def _header(message: Any, name: str) -> str:
+    value = str(message.get(name) or "")[:_MOST_HEAD]
+    # Coded words in an unknown or broken code stay as they are.
+    with suppress(Exception):
+        value = str(make_header(decode_header(value)))
+    return _words(value)
+
+
+def _words(value: object) -> str:
     text = " ".join(str(value or "").split())[:_MOST_HEAD]
     return text if is_text(text) else ""

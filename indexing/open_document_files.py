@@ -19,6 +19,7 @@ _TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table"
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
 # Text that was deleted, remarks at the border, and the numbers of footnotes.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
+_GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
 _EMPTY = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
@@ -93,17 +94,26 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[list[str]]:
-    for row in table.iter(f"{_TABLE}table-row"):
+    for row in _own_rows(table):
         cells = list(chain.from_iterable(map(_cells, row)))[:MOST_COLUMNS]
         # Below the last row there can be a million empty ones.
         if any(cells):
             yield from repeat(cells, _times(row, "rows", _MOST_REPEATED))
 
 
+def _own_rows(table: Element) -> Iterator[Element]:
+    """Yield the rows of a table, also of its head and its groups, and not of a table in a cell."""
+    for child in table:
+        if child.tag == f"{_TABLE}table-row":
+            yield child
+        elif child.tag in _GROUPS:
+            yield from _own_rows(child)
+
+
 def _cells(cell: Element) -> Iterator[str]:
     if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
         date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
-        text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f".//{_TEXT}p"))
+        text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
         yield from repeat(text, _times(cell, "columns", _MOST_REPEATED if text else MOST_COLUMNS))
 
 

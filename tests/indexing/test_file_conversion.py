@@ -60,11 +60,11 @@ def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: 
 
 @needs_markdown
 def test_links_between_notes_are_the_names_of_the_notes(converter: FileConverter) -> None:
-    text = b"See [[ships/Dove#Keel|her keel]], [[Cork]] and ![[plan.png]], not `a[[0]]` or `[[ -f a ]]`."
+    text = b"See [[ships/Dove#Keel|her keel]], [[Cork]] and ![[plan.png]], not `[[a]]`, [[0]] or [[ -f a ]].\n\n```\n[[b]]\n```"
 
     [passage] = converter.passages(Path("/yard.md"), text)
 
-    assert passage.content == "See her keel (Dove), Cork and , not a[[0]] or [[ -f a ]]."
+    assert passage.content == "See her keel (Dove), Cork and , not [[a]], [[0]] or [[ -f a ]].\n[[b]]"
 
 
 @needs_markdown

@@ -55,7 +55,7 @@ def test_what_is_attached_is_a_document_of_its_own(converter: FileConverter) -> 
         "/a.eml",
     )
     assert [passage.meta["split_id"] for passage in passages] == [0, 1, 2]
-    assert converter.loss == "1 attachment not read (1 .png: it is of a kind that is not read)"
+    assert converter.loss == "1 part not read (1 .png: it is of a kind that is not read)"
 
 
 def test_html_alone_is_read_as_a_page(converter: FileConverter) -> None:
@@ -76,6 +76,37 @@ def test_the_mails_of_a_mailbox_are_documents_of_their_own(converter: FileConver
     passages = converter.passages(Path("/a.mbox"), box)
 
     assert [passage.meta["title"] for passage in passages] == ["Mail 0", "Mail 1", "Mail 2"]
+
+
+def test_one_mail_that_cannot_be_read_leaves_the_others_of_its_mailbox(converter: FileConverter) -> None:
+    begin = b"From ada@example.org Mon Nov  6 10:00:00 2023\n"
+    strange = [b'To: "\n', b"To: =?utf-8?q??=\n", b"From: @\nTo: ,,<>;:\n", b"To: " + b"(" * 20_000 + b"\n"]
+    box = b"".join(begin + head + b"Subject: Odd\n\nWords.\n\n" for head in strange) + begin + bytes(make_mail())
+
+    passages = converter.passages(Path("/a.mbox"), box)
+
+    assert [passage.meta["title"] for passage in passages] == ["Odd"] * 4 + ["The keel"]
+
+
+def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    html = make_mail()
+    html.set_content("<h1>Report</h1><ul><li>milk</li></ul><p class='footer'>Ada <b>Quill</b></p>", subtype="html")
+    empty = make_mail(text="\n")
+    empty.add_alternative("<p>ok</p>", subtype="html")
+    empty.add_attachment(b"name,city\nAda,Cork\n", maintype="text", subtype="csv", filename="a.csv")
+    apple = make_mail(text="Before.\n")
+    apple.make_mixed()
+    apple.attach(make_mail(text="Behind.\n"))
+    root = b"Subject: Table\nContent-Type: text/csv; name=a.csv\n\nname,city\nAda,Cork\n"
+
+    found = [converter.passages(Path("/a.eml"), data) for data in (bytes(html), bytes(empty), bytes(apple), root)]
+
+    texts = ["\n".join(passage.content or "" for passage in passages) for passages in found]
+    assert texts[0].splitlines()[-3:] == ["Report", "milk", "Ada Quill"]
+    assert texts[1].splitlines()[-2:] == ["ok", "name: Ada; city: Cork"]
+    assert texts[2].splitlines()[-2:] == ["Before.", "Behind."]
+    assert texts[3].splitlines()[-1] == "name: Ada; city: Cork"
 
 
 @for_each(
