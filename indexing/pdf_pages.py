@@ -14,6 +14,7 @@ from prefrag.indexing.report import CannotRead
 _WIDTH = 1_400
 _MOST_PIXELS = 8_000_000
 _MOST_RUNS = 5_000
+_MOST_TEXT = 200_000
 # A sentence that is quoted in a passage has this much of its beginning and its end in common with the page.
 _ENDS = 30
 
@@ -70,6 +71,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
     if not length:
         return
     left, bottom, width, height = box
+    room = _MOST_TEXT
     for number in range(min(text.count_rects(start, length), _MOST_RUNS)):
         low_x, low_y, high_x, high_y = text.get_rect(number)
         place = {
@@ -78,7 +80,11 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "width": (high_x - low_x) / width,
             "height": (high_y - low_y) / height,
         }
-        yield {"text": text.get_text_bounded(low_x, low_y, high_x, high_y), **place}
+        words = text.get_text_bounded(low_x, low_y, high_x, high_y)
+        # Lines that lie on one another give the text of all, each time.
+        if (room := room - len(words)) < 0:
+            return
+        yield {"text": words, **place}
 
 
 def _find(text: str, sentence: str) -> tuple[int, int]:

@@ -99,11 +99,11 @@ def make_routes(
         f"This server process takes {a_day:,} bytes of a key a day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     # Threads of their own, so that questions never wait for one.
-    reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
+    reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
-    async def read(work: Callable[[], T]) -> T:
+    async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
         async with asyncio.timeout(journal.WAIT_SECONDS):
-            return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
+            return await to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
 
     async def change(request: Request, work: Callable[[], T]) -> T:
         holder = holder_of(request.scope)
@@ -179,8 +179,8 @@ def make_routes(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
         with _refuse_errors():
-            check_original(request, name)
-            return await read(partial(draw_page, name, document, page, sentence))
+            work = partial(draw_page, name, document, page, sentence, check_original(request, name))
+            return await read(work, drawing)
 
     def check_original(request: Request, name: str) -> bool:
         if not gives_originals(request.scope):

@@ -11,10 +11,11 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
 from prefrag.indexing.converter_process import ConverterProcess
-from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import ORIGIN_FIELDS, UploadedFile, document_id, list_uploads
@@ -80,26 +81,28 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
     :raises Missing: When there is no such document, or its file is gone.
     """
     path = Path(_find(collection, document, shared).entry.path or "")
-    # A link in its place leads to what nobody has indexed.
-    if shared or path.is_symlink() or not path.is_file():
+    if shared or _is_elsewhere(path) or not path.is_file():
         raise Missing("The file of this document is not here any more; its text is.")
     return path
 
 
-def draw_page(collection: str, document: str, page: int, sentence: str) -> dict[str, Any]:
+def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
     """Draw a page of a PDF, in a process of its own.
 
     :param collection: The collection; whether it may be read has been checked.
     :param document: The id of the document.
     :param page: The page, from 1 on.
     :param sentence: A sentence of it to mark.
+    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
     :returns: What :func:`prefrag.indexing.pdf_pages.draw_page` gives.
     :raises Missing: When there is no such document, or its file is gone.
     :raises BadInput: When it is no PDF that can be read, or has no such page.
     """
-    path = find_original(collection, document)
+    path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only PDF files have pages that are drawn.")
+    if path.stat().st_size > _most_bytes(path):
+        raise BadInput("The file has become larger than PDF files are read.")
     try:
         return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
     except CannotRead as error:
@@ -120,10 +123,24 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
     return found
 
 
+def _is_elsewhere(path: Path) -> bool:
+    """Check whether a link in its place, or in that of a folder above it, leads to what nobody has indexed."""
+    # The folder of uploads may itself lie behind a link of the administrator's.
+    folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
+    expected = folder / path.relative_to(data_directory()) if folder else path
+    return os.path.realpath(path) != str(expected)
+
+
+def _most_bytes(path: Path) -> int:
+    return MOST_BYTES[form_of(path) or TEXT]
+
+
 def _compare(path: Path, file_hash: str) -> str:
     try:
-        if path.is_symlink() or not path.is_file():
+        if _is_elsewhere(path) or not path.is_file():
             return "gone"
+        if path.stat().st_size > _most_bytes(path):
+            return "changed"
         return "same" if fingerprint(path.read_bytes()) == file_hash else "changed"
     except OSError:
         return "gone"

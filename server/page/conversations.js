@@ -1,14 +1,14 @@
 /** The list of conversations: searched, named, pinned, deleted, written to a file and read from one. */
 
 import { announce, byId, icon, make } from "./dom.js";
-import { changeConversation, forgetConversation, keepConversation, newConversation, nameOf, readConversations } from "./history.js";
+import { addConversation, changeConversation, forgetConversation, newConversation, nameOf, readConversations } from "./history.js";
 import { markdownOf } from "./markdown.js";
 
 const dialog = byId("conversation-dialog");
 const list = byId("conversations");
 const search = byId("conversation-search");
 const KIND = "prefrag conversation";
-const MOST_BYTES = 20_000_000;
+const MOST_BYTES = 5_000_000;
 let at = { current: () => null, open: () => {}, begin: () => {} };
 let chosen = null;
 
@@ -34,7 +34,7 @@ export function drawConversations() {
 }
 
 function textOf(one) {
-  return [nameOf(one), ...one.turns.flatMap((turn) => [turn.question, turn.result?.answer ?? ""])].join("\n").toLowerCase();
+  return [nameOf(one), ...one.turns.flatMap((turn) => [turn.question, String(turn.result?.answer ?? "")])].join("\n").toLowerCase();
 }
 
 function item(one) {
@@ -88,10 +88,18 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   target.value = "";
   if (!file) return;
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
-  byId("not-opened").hidden = Boolean(read);
-  if (!read) return;
-  keepConversation(read);
-  at.open(read);
+  let problem = read ? "" : "This is no conversation that this page has exported.";
+  try {
+    // What cannot be shown is not kept.
+    if (read) at.open(read);
+    if (read && !addConversation(read)) problem = "There is no room for it: delete some conversations first.";
+  } catch {
+    problem = "This conversation cannot be shown.";
+    at.begin();
+  }
+  byId("not-opened").hidden = !problem;
+  byId("not-opened").textContent = problem;
+  drawConversations();
 });
 
 // Anybody may have written the file: only what the page itself would have kept is taken.
@@ -102,12 +110,20 @@ function readFile(text) {
   } catch {
     return null;
   }
+  const isEvent = (event) => isObject(event) && typeof event.kind === "string" && isObject(event.data);
   const isTurn = (turn) => typeof turn?.question === "string" && typeof turn.pipeline === "string" && isObject(turn.options) &&
-    Array.isArray(turn.events) && turn.events.every((event) => isObject(event) && typeof event.kind === "string") &&
-    (turn.result === null || isObject(turn.result)) && (turn.failure === null || isObject(turn.failure));
+    Array.isArray(turn.events) && turn.events.every(isEvent) && (turn.result === null || isResult(turn.result)) &&
+    (turn.failure === null || isObject(turn.failure));
   if (given?.kind !== KIND || !Array.isArray(given.turns) || !given.turns.every(isTurn)) return null;
   const name = typeof given.name === "string" ? given.name : "";
-  return { ...newConversation(), name, pinned: false, turns: given.turns };
+  const turns = given.turns.map(({ question, pipeline, options, events, result, failure }) => ({
+    question, pipeline, options, events: events.map(({ kind, step, text: words, data }) => ({ kind, step, text: words, data })), result, failure }));
+  return { ...newConversation(), name, pinned: false, turns };
+}
+
+function isResult(result) {
+  return isObject(result) && ["answer", "answer_with_citations", "asked_back"].every((name) => typeof (result[name] ?? "") === "string") &&
+    ["documents", "steps", "queries_sent_out"].every((name) => Array.isArray(result[name] ?? []) && (result[name] ?? []).every(isObject));
 }
 
 function isObject(value) {

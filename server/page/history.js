@@ -43,6 +43,22 @@ export function keepConversation(conversation) {
   }
 }
 
+/**
+ * Keep a conversation from a file; no other one goes for it.
+ * @param {Conversation} conversation The conversation.
+ * @returns {boolean} Whether there was room.
+ */
+export function addConversation(conversation) {
+  const all = readConversations();
+  if (all.length >= MOST) return false;
+  try {
+    localStorage.setItem(NAME, JSON.stringify([conversation, ...all].map(pack)));
+  } catch {
+    return false;
+  }
+  return true;
+}
+
 /** @param {string} id The conversation to change. @param {{name?: string, pinned?: boolean}} changes What of it. */
 export function changeConversation(id, changes) {
   const all = readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one));

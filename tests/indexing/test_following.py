@@ -90,6 +90,13 @@ def test_a_drive_that_is_gone_deletes_nothing(docs: Path, drive: str):
     assert held(docs) == ["a.txt", "sub/b.md", "sub/c.txt"]
 
 
+def test_a_drive_that_is_gone_deletes_nothing_when_the_whole_folder_is_looked_through(docs: Path):
+    mounted = {**find_drives(docs), str(docs / "sub"): (0, 0)}
+    (docs / "sub/b.md").unlink()
+
+    assert follow(docs, drives=mounted).deleted == 0
+
+
 def test_a_folder_with_other_files_alone_may_be_another_drive(docs: Path):
     shutil.rmtree(docs)
     docs.mkdir()

@@ -191,6 +191,14 @@ class TestDemo:
         foreign = b'{"kind": "prefrag conversation", "turns": [{"question": 1}]}'
         page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": foreign})
         page.get_by_text("This is no conversation").wait_for()
+        turn = {"question": "a", "pipeline": "b", "options": {}, "events": [], "failure": None}
+        for result in ({"answer": {"toString": 1}}, {"documents": "x"}, {"documents": [{"mark": {}}], "steps": [{}]}):
+            buffer = json.dumps({"kind": "prefrag conversation", "turns": [{**turn, "result": result}]}).encode()
+            page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": buffer})
+            page.wait_for_function("!document.getElementById('not-opened').hidden")
+            page.evaluate("document.getElementById('not-opened').hidden = true")
+        page.reload()
+        page.wait_for_selector("[data-source]")
         assert names.count() == 2
 
 
