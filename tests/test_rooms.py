@@ -31,11 +31,11 @@ BUDGET = {
     "cli": 2_393,
     "components": 19_829,
     "evaluation": 9_101,
-    "indexing": 5_404,
+    "indexing": 5_477,
     "pipelines": 1_945,
-    "server": 5_477,
+    "server": 5_494,
     "training": 5_793,
-    "tests": 54_078,
+    "tests": 54_126,
 }
 
 
