@@ -183,10 +183,10 @@ def make_routes(
             return await read(work, drawing)
 
     def check_original(request: Request, name: str) -> bool:
-        if not gives_originals(request.scope):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
         shared = are_in_elasticsearch()
         check_collection(name, by_name=shared)
+        if not gives_originals(request.scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
         return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)

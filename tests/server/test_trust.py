@@ -21,7 +21,8 @@ ROUTES = {
         ("GET", "probe", 200, "/live /ready"),
         ("GET", "page", 200, "/ /page/main.js"),
         ("GET", "read", 200, f"{NAMES} /metrics"),
-        ("GET", "read", 404, "/collections/no/documents"),
+        ("GET", "read", 404, "/collections/no/documents /collections/no/documents/no /collections/no/passages/no"),
+        ("GET", "read", 404, "/collections/no/documents/no/original /collections/no/documents/no/pages/1"),
         # It could be a pipeline of that name.
         ("POST", "read", 405, "/page/run"),
         ("POST", "read", 422, f"/prefrag/run /feedback {CHATS}"),
@@ -98,7 +99,12 @@ def test_every_route_answers_each_caller_as_far_as_it_is_trusted(serve: Serve, t
     callers["a key that writes, through a proxy"] = ({**writes, "Via": "1.1 proxy"}, "", "write")
     assert wrong(with_keys=True) == []
     described = client.get("/openapi.json", headers=reads).json()["paths"]
-    filled = {path: re.sub("{pipeline_name}", "prefrag", re.sub("{(name|document)}", "no", path)) for path in described}
+    filled = {
+        path: re.sub(
+            "{pipeline_name}", "prefrag", re.sub("{page}", "1", re.sub("{(name|document|passage)}", "no", path))
+        )
+        for path in described
+    }
     assert {(method.upper(), filled[path]) for path, each in described.items() for method in each} <= ROUTES.keys()
 
 
