@@ -24,7 +24,8 @@ class PopularityRouter(Block):
     """Retrieve only where the question's entity is less popular than a threshold (Adaptive Retrieval).
 
     Popularity is the number of passages that name the entity: of several entities in a question the least popular one
-    counts, and a question that names nothing is retrieved for. What is looked up here is counted and never shown.
+    of the first eight counts, and a question that names nothing is retrieved for. What is looked up here is counted and
+    never shown.
 
     ```python
     from prefrag.components.adaptive_rag.popularity_router import PopularityRouter

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
 
-from prefrag.components.prompts.render_prompt import ENVIRONMENT, MODES, PASSAGE, PROMPTS
+from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
 # What only the mode `product` shows, or what an operator writes.
 _OURS_ALONE = {"source_switch_question", "instructions"}
@@ -86,9 +86,13 @@ def _check(file: Path) -> None:
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a form of passages in which a stranger could write a line of the prompt."""
+    # Long enough to be wrapped, and of several passages, since a form may know the number of each.
+    words = " ".join([_WORDS] * 100)
+    form = ENVIRONMENT.from_string(text)
     try:
-        lines = ENVIRONMENT.from_string(text).render(number=1, title=_WORDS, content=_WORDS).split("\n")
-    except TemplateError as error:
+        shown = [form.render(number=number, title=words, content=words) for number in (1, 2, 3)]
+        lines = [line for each in shown for line in each.splitlines()]
+    except CANNOT_BE_FILLED as error:
         raise ValueError(f"{file} cannot be filled: {error}") from error
     if any(line.lstrip().startswith(_WORDS) for line in lines):
         raise ValueError(

@@ -14,6 +14,8 @@ from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, bre
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
 # The file of a folder that says how a passage is written.
+# What a template can raise: those of a folder are anybody's.
+CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
 PASSAGE = "passage"
 # Every value passes here: a question, an earlier turn or a reply may repeat what a stranger wrote.
 ENVIRONMENT = SandboxedEnvironment(
@@ -74,7 +76,7 @@ def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> st
     quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:
         return _compile(path, path.stat().st_mtime_ns).render(**quoted, **values).strip()
-    except TemplateError as error:
+    except CANNOT_BE_FILLED as error:
         raise ValueError(
             f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}."
         ) from error

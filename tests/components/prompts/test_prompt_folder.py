@@ -74,6 +74,13 @@ class TestFolder:
         ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt takes nothing from another file"),
         ("passage", "{{ content }}", "begins with the passage's own words"),
         ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
+        ("passage", "content: {{ content|wordwrap(40) }}", "begins with the passage's own words"),
+        (
+            "passage",
+            "{% if number > 1 %}{{ content }}{% else %}x {{ content }}{% endif %}",
+            "begins with the passage's",
+        ),
+        ("passage", "x {{ 1 / 0 }}", "cannot be filled: division by zero"),
         ("passage", "title: {{ mark }}", "line 1: there is no variable 'mark', only content, number, quoted, title"),
         ("passage", "title: {{ title.name }}", "cannot be filled"),
     )
