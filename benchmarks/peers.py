@@ -124,10 +124,8 @@ def haystack_agent(address: str, search: Search) -> Ask:
     return lambda question: agent.run_async(messages=[ChatMessage.from_user(question)])
 
 
-def langgraph_agent(address: str, search: Search) -> Ask:
-    from langchain.agents import create_agent
-    from langchain_core.tools import StructuredTool
-    from langchain_openai import ChatOpenAI
+def searching(search: Search) -> list[tuple[Callable[[str], Awaitable[str]], str]]:
+    """Give the two searches as coroutines, each with its description."""
 
     async def search_local(query: str) -> str:
         return search("local", query)
@@ -135,10 +133,15 @@ def langgraph_agent(address: str, search: Search) -> Ask:
     async def search_web(query: str) -> str:
         return search("web", query)
 
-    tools = [
-        StructuredTool.from_function(coroutine=search_local, description=OWN),
-        StructuredTool.from_function(coroutine=search_web, description=WEB),
-    ]
+    return [(search_local, OWN), (search_web, WEB)]
+
+
+def langgraph_agent(address: str, search: Search) -> Ask:
+    from langchain.agents import create_agent
+    from langchain_core.tools import StructuredTool
+    from langchain_openai import ChatOpenAI
+
+    tools = [StructuredTool.from_function(coroutine=each, description=told) for each, told in searching(search)]
     model = ChatOpenAI(model=MODEL, api_key="none", base_url=address)  # type: ignore[arg-type]
     agent = create_agent(model, tools, system_prompt=SYSTEM)
     return lambda question: agent.ainvoke({"messages": [("user", question)]})
@@ -205,16 +208,7 @@ def llamaindex_agent(address: str, search: Search) -> Ask:
     from llama_index.core.tools import FunctionTool
     from llama_index.llms.openai_like import OpenAILike
 
-    async def search_local(query: str) -> str:
-        return search("local", query)
-
-    async def search_web(query: str) -> str:
-        return search("web", query)
-
-    tools = [
-        FunctionTool.from_defaults(async_fn=search_local, description=OWN),
-        FunctionTool.from_defaults(async_fn=search_web, description=WEB),
-    ]
+    tools = [FunctionTool.from_defaults(async_fn=each, description=told) for each, told in searching(search)]
     kinds = {"is_chat_model": True, "is_function_calling_model": True}
     model = OpenAILike(model=MODEL, api_key="none", api_base=address, **kinds)
     agent = FunctionAgent(tools=tools, llm=model, streaming=False, system_prompt=SYSTEM)
