@@ -286,7 +286,6 @@ class _Probe(ChatModel):
         return None
 
     async def ask(self, question: str, **settings: Any) -> ChatMessage:
-        """Ask the model."""
         output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **settings})
         reply: ChatMessage = output["replies"][0]
         return reply

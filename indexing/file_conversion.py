@@ -172,7 +172,6 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        """Make the converters whose packages are installed."""
         self.loss = ""  # what of the last file could not be read
         self._converters, self._missing = _make_converters()
 

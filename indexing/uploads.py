@@ -127,7 +127,6 @@ class PendingChanges(PassageStore):
     """An index with changes that nobody else sees, until they are committed together."""
 
     def __init__(self, stored: PassageStore) -> None:
-        """Begin without a change."""
         self._stored = stored
         self.written: dict[str, Document] = {}
         self._deleted: set[str] = set()

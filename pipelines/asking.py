@@ -172,7 +172,6 @@ def _name_end(result: Mapping[str, Any]) -> str:
 
 
 def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
-    """Count what a run took, for its span."""
     usage, counts = result.get("usage") or {}, result.get("counts") or {}
     return {
         "prefrag.status": status,
@@ -374,7 +373,6 @@ def _find_states(output: dict[str, Any]) -> list[State]:
 
 
 def _find_cause(error: Exception) -> BaseException:
-    """Find the cause of an error of the engine."""
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, RunError):

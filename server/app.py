@@ -256,7 +256,6 @@ def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
-    """Load the pipelines and add their routes."""
     prepared: dict[str, PreparedPipeline] = {}
     failed: dict[str, str] = {}
 
@@ -288,7 +287,6 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
 
 
 def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the wrappers that run a pipeline of Haystack."""
     found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
 

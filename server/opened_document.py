@@ -72,14 +72,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
 
 
 def find_original(collection: str, document: str, shared: bool = False) -> Path:
-    """Find the file of a document.
-
-    :param collection: The collection; whether it may be read has been checked.
-    :param document: The id of the document.
-    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
-    :returns: Its path.
-    :raises Missing: When there is no such document, or its file is gone.
-    """
+    """Find the file of a document."""
     path = Path(_find(collection, document, shared).entry.path or "")
     if shared or _is_elsewhere(path) or not path.is_file():
         raise Missing("The file of this document is not here any more; its text is.")
@@ -87,17 +80,7 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
 
 
 def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
-    """Draw a page of a PDF, in a process of its own.
-
-    :param collection: The collection; whether it may be read has been checked.
-    :param document: The id of the document.
-    :param page: The page, from 1 on.
-    :param sentence: A sentence of it to mark.
-    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
-    :returns: What :func:`prefrag.indexing.pdf_pages.draw_page` gives.
-    :raises Missing: When there is no such document, or its file is gone.
-    :raises BadInput: When it is no PDF that can be read, or has no such page.
-    """
+    """Draw a page of a PDF, in a process of its own."""
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only PDF files have pages that are drawn.")

@@ -327,7 +327,6 @@ def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result for which no source could be searched."""
     if failed := pipelines.search_failures(result):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         message = f"No source could be searched, so the answer rests on no document. {reasons}"

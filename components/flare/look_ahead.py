@@ -93,7 +93,6 @@ class LookAhead:
         return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
 
     def _query(self, state: State) -> str:
-        """Make the query of what is likely in the sentence."""
         kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
         return plain_query(kept) if re.search(r"\w", kept) else ""
 

@@ -30,11 +30,7 @@ def stated_window(server: ModelServer) -> int | None:
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, once a process; whether it answers is seen at the first call.
-
-    :param server: The server.
-    :param again: Ask one that did not answer once more, after a while.
-    """
+    """Ask a server for its window, once a process; whether it answers is seen at the first call."""
     if not _is_due(server, again):
         return
     # Beforehand, so that of the calls that come while a server hangs only the first one waits for it.

@@ -17,15 +17,7 @@ from prefrag.pipelines.asking import RunFailed, ask_async
 def open_predictor(
     setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
 ) -> Iterator[Callable[[Question], Awaitable[tuple[dict[str, Any], bool]]]]:
-    """Build the pipeline under test, in the process that runs it.
-
-    :param setup: The pipeline.
-    :param retries: How often a question that fails is run again.
-    :param deadline: The seconds of one run.
-    :param contents: Whether the texts of the documents are kept.
-    :param simulated: Whether the simulated reader answers.
-    :returns: A context with what runs a question.
-    """
+    """Build the pipeline under test, in the process that runs it."""
     with setup.environment():
         yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
 
@@ -42,11 +34,7 @@ class Predictor:
         self._reached = False
 
     async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
-        """Run one question.
-
-        :param question: The question.
-        :returns: Its prediction, and whether a server has been reached so far.
-        """
+        """Run one question."""
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()

@@ -130,8 +130,6 @@ def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Docum
 
 
 class _Scored:
-    """Pairs that were scored before."""
-
     def __init__(self, pairs: Iterable[Pair], scores: Iterable[float]):
         self._scores = {tuple(map(identity, pair)): score for pair, score in zip(pairs, scores, strict=True)}
 
