@@ -161,17 +161,19 @@ class SimulatedReader:
             case "review":
                 reply = replies.review(self._label(gold, shown, call.answer))
             case "question":
-                reply = replies.question(call.question)
+                reply = replies.write_object(question=call.question)
             case "relevance":
-                reply = replies.relevance(self._relevance(call, gold))
+                reply = replies.write_object(**self._relevance(call, gold))
             case "keywords":
-                reply = replies.keywords(keywords(call.question) or call.question)
+                reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                reply = replies.retrieval()
+                # It answers nothing from memory.
+                reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
             case "summary":
-                reply = replies.summary(_write_summary(gold, shown))
+                summary = _write_summary(gold, shown) or "Nothing in these passages bears on the question."
+                reply = ChatMessage.from_assistant(summary)
             case _:
                 reply = self._step(call, gold, shown)
         prompt = sum(estimate_tokens("\n".join(_list_texts(message))) for message in messages)
@@ -254,11 +256,11 @@ class SimulatedReader:
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
 
-    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, bool]:
+    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, int]:
         scores = {}
         for number, title, text in read_numbered(call.text):
             wrong = self._draw(gold, "relevance", title, text) < self.policy.judge_error
-            scores[number] = gold.is_part(title, text) != wrong
+            scores[number] = 10 if gold.is_part(title, text) != wrong else 0
         return scores
 
     def _draw(self, gold: GoldQuestion, *situation: object) -> float:
