@@ -18,7 +18,7 @@ from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
-from prefrag.server.uploads import ORIGIN_FIELDS, UploadedFile, document_id, list_uploads
+from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
 # A book has thousands; the page shows those around the one that was found.
 MOST_PASSAGES = 1_000
@@ -50,7 +50,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
         # The lines of a corpus have nothing to do with one another.
-        whole = store.where(ORIGIN_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
+        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
         raise Missing("This document is a corpus: its passages are opened one by one." if path else _NOT_THERE)
