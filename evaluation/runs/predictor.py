@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from prefrag.components.errors import find_cause
 from prefrag.components.recording import NotRecorded
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
@@ -71,25 +72,12 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            self._reached = self._reached or not _is_unreached(error)
-            if missing := _find_cause(error, NotRecorded):
+            # A server that cannot be reached is behind some.
+            self._reached = self._reached or find_cause(error, ConnectionError) is None
+            if missing := find_cause(error, NotRecorded):
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
                     "pipeline, corpora and settings of the recording, or complete it with `record`."
                 ) from error
             result = error.result if isinstance(error, RunFailed) else {}
             return result, str(error) or type(error).__name__
-
-
-def _is_unreached(error: BaseException) -> bool:
-    """Check whether a server that cannot be reached is behind an error."""
-    return _find_cause(error, ConnectionError) is not None
-
-
-def _find_cause(
-    error: BaseException, kind: type[BaseException] | tuple[type[BaseException], ...]
-) -> BaseException | None:
-    link: BaseException | None = error
-    while link is not None and not isinstance(link, kind):
-        link = link.__cause__
-    return link
