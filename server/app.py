@@ -39,7 +39,7 @@ from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess
-from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
 from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.log import configure_log
@@ -49,7 +49,7 @@ from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
-from prefrag.server.security import BodyLimit, OpenRoutes, is_open
+from prefrag.server.security import OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
@@ -97,7 +97,6 @@ def create_app() -> FastAPI:
         Middleware(CancelWhenGone, in_flight=in_flight),
         Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
-        Middleware(JsonBodies),
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
