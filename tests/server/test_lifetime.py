@@ -365,7 +365,6 @@ class TestBodyLimit:
             client.gone.set()
             received.append(await receive())
 
-        scope = {**POST, "headers": [(b"content-type", b"text/plain")]}
-        await BodyLimit(work)(scope, client.receive, client.send)
+        await BodyLimit(work)({**POST, "headers": [(b"content-type", b"text/plain")]}, client.receive, client.send)
 
         assert received == [{"type": "http.request", "body": b"ab"}, {"type": "http.disconnect"}]
