@@ -63,13 +63,7 @@ def open_converter() -> Iterator[Callable[[tuple[Path, bytes, float] | None], Co
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
-    """Convert the new and changed files, and replace their earlier passages.
-
-    :param files: The files.
-    :param store: Where their passages go; only this process writes.
-    :param tally: The report.
-    :param runner: What converts them; by default this process.
-    """
+    """Convert the new and changed files, and replace their earlier passages."""
     # Pipelines bring a client of model servers, which what only lists documents does not need.
     from prefrag.pipelines.runners.in_process import InProcess
 
