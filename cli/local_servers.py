@@ -32,7 +32,7 @@ _NO_MODELS = ("hayhooks",)
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
     """Find them: each port is asked for its models, all at once, and only on the loopback interface."""
     ports = PORTS if ports is None else ports
-    with ThreadPoolExecutor(len(PORTS)) as threads:
+    with ThreadPoolExecutor() as threads:
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 

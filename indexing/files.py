@@ -15,7 +15,8 @@ from haystack import Document
 
 from prefrag.indexing.converter_process import converter_process
 from prefrag.indexing.discovery import FoundFile
-from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_forms import most_bytes
 from prefrag.indexing.report import CannotRead, Skipped, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 
@@ -120,7 +121,7 @@ def _read(path: Path) -> tuple[bytes, float]:
     """Read a file, and when it was changed last."""
     try:
         status = path.stat()
-        if (size := status.st_size) > (most := MOST_BYTES[form_of(path) or TEXT]):
+        if (size := status.st_size) > (most := most_bytes(path)):
             kind = path.suffix or "such"
             raise CannotRead(
                 f"it has {size / 10**6:.0f} MB, and {kind} files up to {most // 10**6} MB are read: split it"

@@ -15,7 +15,8 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
 from prefrag.indexing.converter_process import ConverterProcess
-from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_forms import most_bytes
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
@@ -84,7 +85,7 @@ def draw_page(collection: str, document: str, page: int, sentence: str, shared: 
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only PDF files have pages that are drawn.")
-    if path.stat().st_size > _most_bytes(path):
+    if path.stat().st_size > most_bytes(path):
         raise BadInput("The file has become larger than PDF files are read.")
     try:
         return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
@@ -114,15 +115,11 @@ def _is_elsewhere(path: Path) -> bool:
     return os.path.realpath(path) != str(expected)
 
 
-def _most_bytes(path: Path) -> int:
-    return MOST_BYTES[form_of(path) or TEXT]
-
-
 def _compare(path: Path, file_hash: str) -> str:
     try:
         if _is_elsewhere(path) or not path.is_file():
             return "gone"
-        if path.stat().st_size > _most_bytes(path):
+        if path.stat().st_size > most_bytes(path):
             return "changed"
         return "same" if fingerprint(path.read_bytes()) == file_hash else "changed"
     except OSError:
