@@ -29,7 +29,7 @@ from prefrag.components.errors import BadInput
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.office_documents import write_organisations
 
-_MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d")
+_MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d\w*")
 _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
