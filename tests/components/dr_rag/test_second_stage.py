@@ -17,7 +17,6 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import document, found, kinds, search_step, settings, state
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 QUESTION = "q"
@@ -264,16 +263,6 @@ def test_settings_that_make_no_sense_are_named_and_a_bare_retriever_advised_to_b
             stage(**{setting: 0})
     with pytest.raises(ValueError, match="RetrievalSource"):
         SecondStage(Letters())  # type: ignore[arg-type]
-
-
-def test_serialises():
-    store = InMemoryDocumentStore()
-    second_stage = SecondStage(
-        source(InMemoryBM25Retriever(store)), QueryDocConcat(["content"]), PairClassifier(), k1=2, second_stage_depth=5
-    )
-    loaded = rebuilt(second_stage)
-    assert (loaded.k1, loaded.second_stage_depth, loaded.concat.parts) == (2, 5, ["content"])
-    assert isinstance(loaded.classifier, PairClassifier)
 
 
 class TestOutside:

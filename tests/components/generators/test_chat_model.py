@@ -20,7 +20,6 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 from prefrag.components.state.state import RunError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
 from tests.components.samples import state
-from tests.components.serialisation import rebuilt, serialised
 from tests.for_each import for_each
 
 SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
@@ -436,15 +435,6 @@ class TestWindow:
 
 
 class TestSerialisation:
-    def test_round_trip_keeps_arguments_and_no_server(self, server: FakeModelServer):
-        arguments = {"role": "judge", "generation_kwargs": {"temperature": 0.2}, "timeout": 30.0}
-        model = ChatModel(**arguments)  # type: ignore[arg-type]
-        model.warm_up()
-        assert serialised(rebuilt(model)) == {
-            "type": "prefrag.components.generators.chat_model.ChatModel",
-            "init_parameters": arguments,
-        }
-
     def test_a_copy_of_a_warm_model_works(self, server: FakeModelServer):
         model = ChatModel()
         assert call(model, "async").text == "Paris"

@@ -2,7 +2,6 @@ import pytest
 from haystack import Document
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 
@@ -79,7 +78,3 @@ def test_top_k_must_be_positive():
         TitleMatchRanker(top_k=0)
     with pytest.raises(ValueError, match="at least 1"):
         TitleMatchRanker().run("q", [], top_k=0)
-
-
-def test_serialises():
-    assert rebuilt(TitleMatchRanker(top_k=7)).top_k == 7

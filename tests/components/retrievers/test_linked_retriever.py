@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -22,7 +22,6 @@ from prefrag.components.retrievers.title_mention_retriever import TitleMentionRe
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import document, observed_step, search_step, state
-from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail
 from tests.for_each import for_each
 
@@ -138,27 +137,6 @@ class TestInit:
         assert retriever.engine.term_statistics is store
         assert retriever.document_store is store
         assert LinkedRetriever(words, TitleMentionRetriever(server)).engine.term_statistics is words
-
-
-class TestSerialisation:
-    def test_survives_with_all_its_parts_in_a_source_of_a_pipeline(self, tmp_path: Path):
-        store = TantivyDocumentStore(path=str(tmp_path))
-        whole = LinkedRetriever(
-            TantivyBM25Retriever(store),
-            TitleMentionRetriever(store),
-            TreePairScorer("my.json", store),
-            top_k=3,
-            candidates=7,
-            first_stage_depth=4,
-            link_depth=9,
-            observed_depth=2,
-            rank_weight=0.5,
-        )
-        pipeline = Pipeline()
-        pipeline.add_component("local", RetrievalSource("local", whole))
-
-        assert Pipeline.loads(pipeline.dumps()).dumps() == pipeline.dumps()
-        assert isinstance(rebuilt(whole).links, TitleMentionRetriever)
 
 
 class TestCandidates:

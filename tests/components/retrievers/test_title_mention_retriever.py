@@ -106,12 +106,10 @@ def test_stands_behind_another_retriever_in_a_pipeline(store):
     assert ids(answer["links"]) == ["linz", "upper"]
 
 
-def test_serialises_with_either_store(store):
-    for one in (store, ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")):
-        retriever = TitleMentionRetriever(one, per_title=1, top_k=2, filters=AUSTRIAN)
-        loaded = rebuilt(retriever)
-        assert (loaded.per_title, loaded.top_k, loaded.filters) == (1, 2, AUSTRIAN)
-        assert type(loaded.document_store) is type(one)
+def test_serialises_with_a_store_in_elasticsearch():
+    store = ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")
+
+    assert type(rebuilt(TitleMentionRetriever(store)).document_store) is type(store)
 
 
 @for_each("settings", {"top_k": 0}, {"per_title": 0})

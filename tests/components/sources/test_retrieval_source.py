@@ -19,7 +19,6 @@ from prefrag.components.state.state import Search
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
-from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
 from tests.for_each import for_each
 
@@ -127,35 +126,6 @@ class TestInit:
     def test_settings_that_make_no_sense_are_refused(self, changes: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
             source(**{"retriever": Giving(), **changes})
-
-
-class TestSerialisation:
-    def test_survives_with_all_its_parts(self, tmp_path: Path):
-        whole = RetrievalSource(
-            "web",
-            ScriptedRetriever({"a": "A."}, "web"),
-            ranker=TitleMatchRanker(top_k=3),
-            external=True,
-            top_k=3,
-            candidates=50,
-            retry_policy=RetryPolicy(2.5, retries=1, backoff=0.1, fallback=ScriptedRetriever({}, "second")),
-            recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
-            gate=WebGate(200, DomainFilter(["example.org"], denied=["bad.example.org"])),
-        )
-
-        loaded = rebuilt(whole)
-
-        assert isinstance(loaded.retriever, ScriptedRetriever)
-        assert isinstance(loaded.recording, Recording)
-        assert loaded.retry_policy.timeout == 2.5
-        assert isinstance(loaded.retry_policy.fallback, ScriptedRetriever)
-        assert loaded.gate.max_characters == 200
-        assert loaded.gate.domains.denied == ["bad.example.org"]
-
-    def test_serialises_parts_that_have_no_way_of_their_own(self):
-        from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
-
-        assert rebuilt(RetrievalSource("web", DDGSWebSearch(top_k=3))).retriever.top_k == 3
 
 
 class TestDocuments:
@@ -657,9 +627,6 @@ class TestObservedLast:
         assert [[one.id for one in last_search(output).documents] for output in (first, second)] == [
             ["a", "b"], ["c", "d"],
         ]  # fmt: skip
-
-    def test_survives_serialisation(self):
-        assert rebuilt(source(ScriptedRetriever({}, "local"), observed_last=True)).observed_last
 
 
 class TestLookups:
