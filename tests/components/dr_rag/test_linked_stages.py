@@ -184,14 +184,10 @@ def test_a_classifier_that_fails_ends_the_run_with_its_state():
     assert len(raised.value.state.step.searches) == 8
 
 
-def test_settings_that_make_no_sense_are_refused():
+def test_its_classifier_fills_by_default():
     source = RetrievalSource("local", StateBuilder(["local"], "local"))  # type: ignore[arg-type]
 
     assert LinkedStages(source, source).classifier.selection == "fill"
-    with pytest.raises(ValueError, match="`links` is no source"):
-        LinkedStages(source, Finder({}))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="first_stage_depth is 0"):
-        LinkedStages(source, source, first_stage_depth=0)
 
 
 @pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])

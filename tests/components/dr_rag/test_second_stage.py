@@ -257,14 +257,6 @@ def test_any_component_from_query_to_documents_will_do_for_example_two_retriever
     assert shown(stage(Fused()).run(after_first_stage(passage("a", "axyz"), k=2))["state"]) == "ax"
 
 
-def test_settings_that_make_no_sense_are_named_and_a_bare_retriever_advised_to_be_made_a_source():
-    for setting in ("k1", "second_stage_depth"):
-        with pytest.raises(ValueError, match=setting):
-            stage(**{setting: 0})
-    with pytest.raises(ValueError, match="RetrievalSource"):
-        SecondStage(Letters())  # type: ignore[arg-type]
-
-
 class TestOutside:
     """The queries of the second stage hold the text of what the first one found."""
 

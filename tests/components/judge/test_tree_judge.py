@@ -158,17 +158,6 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
         TreeJudge(str(tmp_path / "own.json")).warm_up()
 
 
-@for_each(
-    "settings, message",
-    ({"trees": ""}, "trees is empty"),
-    ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to a number of at least 0"),
-    ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
-)
-def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        TreeJudge(**settings)
-
-
 class TestScores:
     @pytest.fixture(autouse=True)
     def _xgboost(self):

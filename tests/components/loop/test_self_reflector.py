@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.loop.self_reflector import SelfReflector
 from prefrag.components.state.state import Label, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, settings, state
@@ -28,18 +26,6 @@ def reflected(reached: State, *script: str, **changes: Any) -> tuple[str, State]
 
 def labelled(label: Label | None, supplements: int = 0, **changes: Any) -> State:
     return State(QUESTION, settings(**changes), steps=(answer_step("1812", label=label),), supplements=supplements)
-
-
-class TestInit:
-    @for_each(
-        "changes, message",
-        ({"reflection": "maybe"}, "set it to reply, call or off"),
-        ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
-        ({"supplement": "web"}, "set it to every or others"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            reflector(**changes)
 
 
 class TestLabelOfTheReply:

@@ -246,24 +246,6 @@ def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_
             chosen(engine, "a", "x")
 
 
-@for_each(
-    "settings",
-    {"selection": "qdc"},
-    {"drop": "all"},
-    {"accept": "none"},
-    {"engine": "oracle"},
-    {"engine": object()},
-    {"k": 0},
-    {"lookahead": 0},
-    {"threshold": 0},
-    {"threshold": 1.0},
-    {"rank_weight": -1},
-)
-def test_settings_that_make_no_sense_are_named(settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        PairClassifier(**{"engine": FakeEngine(), **settings})
-
-
 def test_its_engine_needs_no_warm_up():
     PairClassifier(FakeEngine()).warm_up()
 

@@ -12,7 +12,6 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import search_step, state
 from tests.components.two_ways import both_fail
 from tests.fakes import ScriptedRetriever
-from tests.for_each import for_each
 
 FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
 
@@ -153,21 +152,6 @@ async def test_when_all_fail_or_a_filter_cannot_be_applied_it_fails_with_the_rea
 def test_a_top_k_under_one_is_refused():
     with pytest.raises(ValueError, match="top_k"):
         HybridRetriever([ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({}, "two")]).run("x", top_k=0)
-
-
-@for_each(
-    "settings, message",
-    ({"retrievers": [Ranked("a")]}, "at least two"),
-    ({"retrievers": [Ranked("a"), object()]}, "no `run`"),
-    ({"top_k": 0}, "top_k"),
-    ({"candidates": 0}, "candidates"),
-    ({"timeout": 0}, "timeout"),
-    ({"weights": [1]}, "weights"),
-    ({"weights": [0, 0]}, "weights"),
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        HybridRetriever(**{"retrievers": [Ranked("a"), Ranked("b")], **settings})
 
 
 def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):

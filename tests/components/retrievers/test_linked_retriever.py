@@ -23,7 +23,6 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import document, observed_step, search_step, state
 from tests.components.two_ways import both_fail
-from tests.for_each import for_each
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 
@@ -108,23 +107,6 @@ async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dic
 
 
 class TestInit:
-    @for_each(
-        "changes, message",
-        ({"retriever": object()}, "`retriever` has no `run`"),
-        ({"links": object()}, "`links` has no `run`"),
-        ({"engine": object()}, "engine has no `score"),
-        ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
-        ({"candidates": 0}, "candidates is 0"),
-        ({"first_stage_depth": 0}, "first_stage_depth is 0"),
-        ({"link_depth": 0}, "link_depth is 0"),
-        ({"observed_depth": -1}, "observed_depth is -1"),
-        ({"rank_weight": -0.1}, "rank_weight is -0.1"),
-        ({"rank_weight": float("nan")}, "rank_weight is nan"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            LinkedRetriever(**{"retriever": Words(""), "links": Mentions(), "engine": Engine(), **changes})
-
     def test_the_default_trees_weigh_words_as_the_store_does_and_over_elasticsearch_ask_its_retriever(
         self, tmp_path: Path
     ):

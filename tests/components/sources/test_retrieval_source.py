@@ -112,22 +112,6 @@ def test_half_of_a_surrogate_pair_is_no_part_of_a_document():
     assert (found.id, found.content, found.meta["title"], found.meta["tags"]) == ("a?", "b?", "c?", ["d?"])
 
 
-class TestInit:
-    @for_each(
-        "changes, message",
-        ({"name": ""}, "needs a `name`"),
-        ({"name": "a+b"}, "joins the names"),
-        ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
-        ({"ranker": object()}, "ranker of source 'local' has no `run`"),
-        ({"retry_policy": RetryPolicy(fallback="ddgs")}, "fallback of source 'local' has no `run`"),
-        ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
-        ({"candidates": 0}, "candidates is 0: set it"),
-    )
-    def test_settings_that_make_no_sense_are_refused(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            source(**{"retriever": Giving(), **changes})
-
-
 class TestDocuments:
     async def test_of_a_plain_query_are_given_like_those_of_any_retriever_in_both_ways(self):
         output = source(Giving(*numbered(3)), top_k=2).run("tide tables")
