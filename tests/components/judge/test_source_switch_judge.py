@@ -29,13 +29,6 @@ def judged(reached: State, status: bool, **changes: Any) -> tuple[str, State, Ve
     return name, after, after.step.verdict
 
 
-class TestInit:
-    def test_has_one_output_for_each_source(self):
-        outputs = switch(sources=SOURCES).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-        assert set(outputs) == {"kept", "switch_local", "switch_archive", "switch_web"}
-
-
 class TestVerdict:
     @pytest.mark.parametrize(("status", "output"), [(True, "kept"), (False, "switch_web")])
     async def test_of_the_judge_keeps_or_switches_and_is_in_the_trace(self, status: bool, output: str):

@@ -15,18 +15,6 @@ def routed(reached: State, **changes: object) -> tuple[str, State]:
     return next(iter(output.items()))
 
 
-def test_has_one_output_for_each_source():
-    outputs = PreferenceRouter(["local", "my-archive"]).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-    assert set(outputs) == {"search_local", "search_my-archive", "answered", "retry", "exhausted"}
-
-
-def test_has_one_output_for_all_sources_that_are_searched_at_once():
-    router = PreferenceRouter(["local", "web"], ask_all=True)
-
-    assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
-
-
 class TestSearches:
     def test_go_to_the_preferred_source_whatever_the_model_names(self):
         output, reached = routed(state(search_step("aurora", named_source="web")))

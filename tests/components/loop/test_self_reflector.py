@@ -67,18 +67,6 @@ class TestLabelOfTheReply:
         assert output == "accepted"
         assert reached.events[-1].data["supplement"] is False
 
-    def test_costs_no_call(self):
-        reflected(labelled(Label.INCORRECT), reflection="reply", chat_generator=ScriptedChatGenerator([DOUBT]))
-
-        assert "model" not in CALLS
-
-
-class TestSwitchedOff:
-    def test_takes_the_first_answer_whatever_its_label(self):
-        reached = labelled(Label.INCORRECT)
-
-        assert reflected(reached, reflection="off") == ("accepted", reached)
-
 
 class TestCallOfItsOwn:
     def test_shows_question_answer_and_passages(self):
@@ -97,6 +85,7 @@ class TestCallOfItsOwn:
         assert (output, reached.step.label) == ("supplement", Label.INCORRECT)
         assert (reached.step.explanation, reached.step.suggestions) == ("No passage says so.", "Search for it.")
         assert reached.usage.llm_calls == {"reflector": 1}
+        assert reflected(labelled(Label.CORRECT), "I cannot say.")[1].step.label is Label.CORRECT
 
     @for_each(
         "reply, label",
