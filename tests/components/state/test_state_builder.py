@@ -30,10 +30,6 @@ class TestRun:
         with pytest.raises(ValueError, match="answer_type: Input should be"):
             at.run("Is it?", answer_type="essay")
 
-    def test_half_a_surrogate_pair_is_no_question(self):
-        with pytest.raises(ValueError, match="send it as UTF-8"):
-            builder().run("Who is \ud83d?")
-
     def test_a_plain_question_has_the_settings_of_the_pipeline(self):
         state = builder().run("  Who?  ")["state"]
 
@@ -56,14 +52,6 @@ class TestRun:
         reached = builder().run("Who?", **options)["state"].settings
 
         assert {name: getattr(reached, name) for name in settings} == settings
-
-    @for_each("turn", {"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1})
-    def test_history_becomes_turns_without_empty_ones_and_what_is_none_is_refused_in_words(self, turn: Any):
-        history = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": ""}]
-
-        assert builder().run("And then?", history=history)["state"].history == (("user", "Who?"),)
-        with pytest.raises(ValueError, match="turn of the history"):
-            builder().run("And then?", history=[turn])
 
 
 class TestFilters:
