@@ -137,6 +137,8 @@ def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what
     with pytest.raises(BadInput, match="SHA-256 differs"):
         find_package({**package, "sha256": "0"}, tmp_path)
     assert write_package(package, find_package(package, tmp_path), tmp_path / "made") == 2
+    (tmp_path / "pier_2.0-1_all.deb").rename(tmp_path / "pier_1%3a2.0-1_all.deb")
+    assert find_package(package, tmp_path) == deb
     assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {
         "NEWS.txt": b"Opened in 1891.",
         "guide.rst": b"Guide",
