@@ -259,10 +259,11 @@ class Shares:
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often the answers to such questions are right."""
+    """Measure how often the answers to such questions are right, but for those that were made without an answer."""
     right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
     for one in answers:
-        if (form := _form_of(one.read)) is not None:
+        is_made = "-" in one.read.example.origin
+        if not is_made and (form := _form_of(one.read)) is not None:
             right[form].append(one.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
