@@ -32,7 +32,7 @@ from prefrag.components.reader.question_form import (
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.second_look import SecondLook
-from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
+from prefrag.components.reader.span_features import WordWeight, held_weight, question_weights, stems_of, word_weights
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.trees import load_trees
@@ -317,7 +317,8 @@ def read_card(file: Path) -> ReaderCard:
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Find the sentence with most of the question's words."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
-    return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])
+    asked = question_weights(question, weight)
+    return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
 
 
 # Every two of them are scored, in some milliseconds.
