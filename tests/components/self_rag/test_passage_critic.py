@@ -52,19 +52,6 @@ def critiques(reached: State) -> list[dict[str, Any]]:
     return [dict(event.data) for event in reached.events if event.kind == "critique"]
 
 
-@for_each(
-    "settings, message",
-    ({"retrieval": "sometimes"}, "set it to always or adaptive"),
-    ({"concurrency": 0}, "set it to a whole number of at least 1"),
-    ({"weights": {"beauty": 1.0}}, "give numbers for relevance, support, usefulness"),
-    ({"weights": {"support": float("nan")}}, "give numbers for"),
-    ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
-)
-def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        critic(POOR, **settings)
-
-
 class TestTheCall:
     def test_is_made_once_a_passage_which_stands_alone_in_its_prompt_and_constrained_in_the_order_of_the_paper(self):
         assert routed(POOR)[1].usage.llm_calls == {"critic": 3}
