@@ -162,7 +162,7 @@ def reader(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate` over questions of your own or of a dataset, to learn how sure to be from.",
+            help="A run of `prefrag evaluate` over your own questions or a dataset, to learn how sure to be from.",
         ),
     ] = None,
     known: Annotated[

