@@ -142,19 +142,6 @@ class TestDocuments:
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
-    @for_each("target", "", "  ", ".", "./", "..", "../..", "/", "//", "/.")
-    def test_a_target_without_a_name_is_refused_and_nothing_deleted(
-        self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
-    ):
-        prefrag("index", corpus)
-        monkeypatch.chdir(corpus.parent)
-
-        result = prefrag("documents", "delete", "p1", target)
-
-        assert result.exit_code == 2
-        assert "names no document" in result.stderr
-        assert "3  passages" in prefrag("documents", "list").stdout
-
     def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
         prefrag("index", corpus)
         corpus.with_name("other.txt").touch()
@@ -234,15 +221,6 @@ class TestList:
         assert result.exit_code == 0
         assert "prefrag index YOUR_FILES" in result.stdout
 
-    def test_names_what_is_wrong_with_a_damaged_one(self, corpus: Path):
-        prefrag("index", corpus)
-        (index_path("default") / "prefrag-index.json").write_text("{broken")
-
-        result = prefrag("indexes", "list")
-
-        assert result.exit_code == 0
-        assert "default: The index" in result.stderr
-
 
 class TestDrop:
     def test_needs_a_yes_where_nobody_can_be_asked(self, corpus: Path):
@@ -278,10 +256,3 @@ class TestDrop:
         assert asked == ["Delete the index 'default' with 3 passages?"]
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
-
-    @for_each("name, code", ("../default", 2), ("/", 2), ("demo", 2), ("unmade", 3))
-    def test_refuses_a_path_and_what_is_not_there(self, corpus: Path, name: str, code: int):
-        prefrag("index", corpus)
-
-        assert prefrag("indexes", "drop", name, "--yes").exit_code == code
-        assert index_path("default").exists()
