@@ -221,6 +221,15 @@ class TestList:
         assert result.exit_code == 0
         assert "prefrag index YOUR_FILES" in result.stdout
 
+    def test_names_what_is_wrong_with_a_damaged_one(self, corpus: Path):
+        prefrag("index", corpus)
+        (index_path("default") / "prefrag-index.json").write_text("{broken")
+
+        result = prefrag("indexes", "list")
+
+        assert result.exit_code == 0
+        assert "default: The index" in result.stderr
+
 
 class TestDrop:
     def test_needs_a_yes_where_nobody_can_be_asked(self, corpus: Path):

@@ -163,3 +163,16 @@ class TestAsk:
         monkeypatch.setenv("PREFRAG_WEB", "ask")
 
         assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in ask().stdout
+
+
+def test_an_elasticsearch_that_does_not_answer_is_reported_at_once(
+    script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_WEB", "on")
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
+
+    result = prefrag("ask", QUESTION, "--pipeline", "prefrag_elasticsearch", "--index", "nope")
+
+    assert result.exit_code == 1
+    assert "No Elasticsearch answers" in result.stderr
+    assert "Step 1" not in result.stdout

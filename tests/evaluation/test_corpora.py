@@ -182,6 +182,10 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
         assert [line.line for line in skipped] == [4]
         assert not caplog.text
 
+    def test_an_unknown_store_is_named(self) -> None:
+        with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
+            evaluation_indexes(OWN, split=False, store="lucene")
+
 
 class TestACorpusInAPublishedForm:
     @pytest.mark.parametrize(

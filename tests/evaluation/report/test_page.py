@@ -114,6 +114,20 @@ def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("_without_plots")
+def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge_error(tmp_path: Path) -> None:
+    for error in (0.0, 0.1, 0.2):
+        write_run(tmp_path / f"{error}", predictions(30), judged=True, llm={**SIMULATED, "judge_error": error})
+    write_run(tmp_path / "vanilla", predictions(10), pipeline="vanilla_mix", judged=False)
+
+    write_report([tmp_path], tmp_path / "out")
+
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    for error in ("0", "0.1", "0.2"):
+        section = markdown.partition(f"#### prefrag against each method: musique (judge error {error})")[2]
+        assert "| vanilla_mix | +50.0" in section.partition("###")[0]
+
+
+@pytest.mark.usefixtures("_without_plots")
 def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "b", predictions(20), pipeline="react")
@@ -182,6 +196,28 @@ def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
     first, second = (write_report([tmp_path / "runs"], tmp_path / name) for name in ("one", "two"))
 
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_one_run_alone_can_be_reported(tmp_path: Path) -> None:
+    page = write_report([write_run(tmp_path / "run", predictions(30))], tmp_path / "out").read_text()
+
+    assert "75.0" in page
+    assert 'id="comparisons"' not in page
+
+
+@pytest.mark.usefixtures("_without_plots")
+def test_tasks_have_parts_of_their_own(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "a", predictions(30))
+    write_run(tmp_path / "runs" / "b", predictions(20), pipeline="react")
+    write_run(tmp_path / "runs" / "c", predictions(20), pipeline="vanilla_local", split=False)
+
+    write_report([tmp_path / "runs"], tmp_path / "out")
+
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    split, whole = markdown.partition("## Split corpus: ")[2].split("## Whole corpus: ")
+    tables = [part.partition("### All methods")[2].partition("###")[0] for part in (split, whole)]
+    assert ["| vanilla_local |" in table for table in tables] == [False, True]
+    assert ["| prefrag |" in table for table in tables] == [True, False]
 
 
 @pytest.mark.usefixtures("_without_plots")
