@@ -30,12 +30,12 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 BUDGET = {
     "cli": 2_393,
     "components": 19_836,
-    "evaluation": 9_101,
+    "evaluation": 9_107,
     "indexing": 5_477,
     "pipelines": 1_945,
     "server": 5_494,
     "training": 5_793,
-    "tests": 52_991,
+    "tests": 53_008,
 }
 
 
