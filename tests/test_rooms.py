@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_945,
     "server": 5_494,
     "training": 5_793,
-    "tests": 53_008,
+    "tests": 52_522,
 }
 
 
