@@ -130,13 +130,11 @@ def reads(pipeline: Any) -> bool:
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
     """Raise the error of a run that gave no result to rely on."""
-    from prefrag.pipelines import search_failures
+    from prefrag.pipelines import refuse_unsearched
 
     if failure is not None:
         raise failure
-    if failed := search_failures(result):
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise PrefragError(f"No source could be searched, so the answer rests on no document. {reasons}")
+    refuse_unsearched(result)
     if not result.get("answered") and not result.get("certainty"):
         raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
 

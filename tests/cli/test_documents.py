@@ -9,6 +9,7 @@ import pytest
 from prefrag.cli import documents
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import embedding, file_conversion, files
+from prefrag.indexing.file_forms import FORMS, PDF
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
@@ -72,7 +73,7 @@ class TestIndex:
         assert "note5" not in result.stdout
 
     def test_names_many_files_of_one_reason_once_and_ends_with_4(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setitem(file_conversion._PACKAGES, file_conversion.PDF, "a_package_that_nobody_has")
+        monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
         monkeypatch.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
         for number in range(9):
             corpus.with_name(f"paper{number}.pdf").write_bytes(b"%PDF-1.4")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.indexing import file_conversion
+from prefrag.indexing import html_files
 from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.file_forms import FORMS, PDF
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.pdfs import make_pdf
@@ -187,7 +188,7 @@ def test_front_matter_that_is_large_deep_or_broken_ends_soon(converter: FileConv
 def test_a_page_full_of_openings_has_its_title_found_soon(page: str) -> None:
     before = time.process_time()
 
-    file_conversion._html_title(page)
+    html_files.html_title(page)
 
     assert time.process_time() - before < 2
 
@@ -276,7 +277,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(file_conversion._PACKAGES, file_conversion.PDF, "a_package_that_nobody_has")
+    monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
     converter = FileConverter()
 
     with pytest.raises(CannotRead, match="make install EXTRAS=files"):

@@ -20,7 +20,7 @@ from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier import train_judge
 from prefrag.training.judge_classifier.steps import RememberedTerms, simulated_steps, two_sources
 from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
-from prefrag.training.results import Training
+from prefrag.training.tree_training import Training
 from tests.components.samples import document, found, search_step, state
 from tests.training.judge_classifier.test_home import records as home_records
 from tests.training.towns import TOWNS, write_lines, write_rivers
