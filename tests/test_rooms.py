@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_933,
     "server": 5_397,
     "training": 5_780,
-    "tests": 53_008,
+    "tests": 52_525,
 }
 
 
