@@ -248,8 +248,8 @@ def _print_plan(plan: PrunePlan) -> None:
 
 def _print_report(report: IndexReport, index: str) -> None:
     terminal = console(stderr=True)
-    for what, files in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
-        for file, more in _group_by_reason(files):
+    for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
+        for file, more in _group_by_reason(left_out):
             also = f" And so {more:,} more." if more else ""
             terminal.print(f"{what} {file}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
