@@ -143,19 +143,6 @@ class TestDocuments:
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
-    @for_each("target", "", "  ", ".", "./", "..", "../..", "/", "//", "/.")
-    def test_a_target_without_a_name_is_refused_and_nothing_deleted(
-        self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
-    ):
-        prefrag("index", corpus)
-        monkeypatch.chdir(corpus.parent)
-
-        result = prefrag("documents", "delete", "p1", target)
-
-        assert result.exit_code == 2
-        assert "names no document" in result.stderr
-        assert "3  passages" in prefrag("documents", "list").stdout
-
     def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
         prefrag("index", corpus)
         corpus.with_name("other.txt").touch()
@@ -279,10 +266,3 @@ class TestDrop:
         assert asked == ["Delete the index 'default' with 3 passages?"]
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
-
-    @for_each("name, code", ("../default", 2), ("/", 2), ("demo", 2), ("unmade", 3))
-    def test_refuses_a_path_and_what_is_not_there(self, corpus: Path, name: str, code: int):
-        prefrag("index", corpus)
-
-        assert prefrag("indexes", "drop", name, "--yes").exit_code == code
-        assert index_path("default").exists()

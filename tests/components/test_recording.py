@@ -93,11 +93,6 @@ class TestPlaying:
         for mode in ("replay", "reuse"):
             assert recording(path, mode).play(*SEARCH) == found(*documents)
 
-    def test_an_empty_finding_is_one(self, path: Path):
-        keep(recording(path))
-
-        assert recording(path, "replay").play(*SEARCH) == found()
-
     @for_each(
         "other",
         ("search", "local", "a", 5, {}),

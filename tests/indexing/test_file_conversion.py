@@ -227,13 +227,6 @@ def test_a_page_that_declares_no_encoding_or_a_wrong_one_is_read(converter: File
     assert passage.content == "The caf\u00e9 stands on a square of the old town."
 
 
-@needs_markdown
-def test_markdown_in_an_older_encoding_is_read(converter: FileConverter) -> None:
-    [passage] = converter.passages(Path("/a.md"), "# Caf\u00e9s\n\nA caf\u00e9 on a square.".encode("latin-1"))
-
-    assert passage.meta["title"] == passage.meta["heading"] == "Caf\u00e9s"
-
-
 def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
     rows = [f"Person {number};One sentence. Another one, with a comma" for number in range(60)]
 
@@ -253,14 +246,6 @@ def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter:
     assert {passage.meta["title"] for passage in passages} == {"On Squares"}
     assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
     assert "Page two begins." in str(passages[0].content)
-
-
-@needs_pdf
-def test_pages_are_counted_over_empty_ones(converter: FileConverter) -> None:
-    passages = converter.passages(Path("/paper.pdf"), make_pdf(["", "", "Only the third page has text."]))
-
-    assert [passage.meta["page_number"] for passage in passages] == [3]
-    assert passages[0].meta["title"] == "paper"
 
 
 @needs_pdf

@@ -99,10 +99,3 @@ async def test_an_empty_sentence_has_the_answer_read_from_what_there_is():
     result = await run("", "Final Answer: Gamma")
 
     assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 2})
-
-
-async def test_without_a_model_the_reader_takes_the_steps_and_answers():
-    result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
-
-    assert (result["answer"], result["answered"]) == ("Gamma", True)
-    assert events(result, "look_ahead") == []

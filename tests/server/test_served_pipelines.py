@@ -136,3 +136,11 @@ def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
     assert (refused.status_code, answered.status_code) == (403, 200)
     assert "WHO?" in answered.text
     assert "WHO?" not in refused.text
+
+
+@pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])
+def test_a_folder_that_is_not_there_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+
+    with pytest.raises(FileNotFoundError, match=f"nowhere.*{variable}"):
+        choose_pipelines()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from haystack import Document, component
-from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
@@ -239,22 +238,6 @@ def test_the_stages_may_have_different_retrievers():
     reached = stage(InMemoryBM25Retriever(store)).run(after_first_stage(ABC[0], k=2))["state"]
 
     assert shown(reached) == "ak"
-
-
-def test_any_component_from_query_to_documents_will_do_for_example_two_retrievers_fused():
-    @component
-    class Fused:
-        """Reciprocal rank fusion of two retrievers, behind one `query`."""
-
-        def __init__(self) -> None:
-            self.parts = [Letters(), Letters(order="xabcdefwyz")]
-            self.joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion")
-
-        @component.output_types(documents=list[Document])
-        def run(self, query: str, top_k: int = 10) -> dict[str, Any]:
-            return self.joiner.run([part.run(query)["documents"] for part in self.parts], top_k=top_k)
-
-    assert shown(stage(Fused()).run(after_first_stage(passage("a", "axyz"), k=2))["state"]) == "ax"
 
 
 class TestOutside:

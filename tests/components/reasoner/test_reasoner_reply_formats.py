@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import pytest
-
-from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.reasoner.reply_formats import TagsFormat
-from prefrag.components.state.state import RunError
 from tests.components.samples import QUESTION, state
 from tests.fakes import CALLS
 from tests.pipelines.replies import ReplyingChatGenerator
@@ -26,13 +22,6 @@ def reasoner(*replies: Any, **changes: Any) -> Reasoner:
 def prompt(**changes: Any) -> str:
     reasoner(**changes).run(state())
     return CALLS["model"][-1]["messages"][0].text or ""
-
-
-class TestSettings:
-    def test_of_tools_do_not_go_with_a_model_in_this_process(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
-        with pytest.raises(RunError, match="The model in this process cannot call tools"):
-            Reasoner(ChatModel(), reply_format="tools").run(state())
 
 
 class TestPrompt:

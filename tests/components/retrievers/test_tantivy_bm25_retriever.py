@@ -2,12 +2,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from haystack import Document, Pipeline
+from haystack import Document
 from haystack.errors import FilterError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
-from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
 from tests.for_each import for_each
 from tests.indexes import index_of
@@ -79,10 +78,10 @@ def test_a_run_with_a_filter_or_number_that_makes_no_sense_is_refused(store):
         TantivyBM25Retriever(store).run(query="danube", filters={"country": "at"})
 
 
-def test_loads_alone_and_within_a_pipeline(store):
-    retriever = TantivyBM25Retriever(store, top_k=3, filters=AUSTRIAN)
-    assert found(rebuilt(retriever).run(query="danube")) == {"vienna", "linz"}
-    pipeline = Pipeline()
-    pipeline.add_component("retriever", retriever)
-    loaded = Pipeline.loads(pipeline.dumps())
-    assert found(loaded.run({"retriever": {"query": "danube"}})["retriever"]) == {"vienna", "linz"}
+def test_of_a_long_query_the_rarest_words_are_searched_for(store):
+    store.write_documents([Document(id=f"d{number}", content="A bridge over the Danube") for number in range(5)])
+    store.write_documents([Document(id="heron", content="Herons at a weir"), Document(id="weir", content="A weir")])
+    retriever = TantivyBM25Retriever(store, max_words=2)
+    assert found(retriever.run(query="Danube bridge, weir with herons, and nowhere a xylophone")) == {"heron", "weir"}
+    assert "d1" in found(TantivyBM25Retriever(store).run(query="Danube bridge, weir with herons, and a xylophone"))
+    assert "d1" in found(retriever.run(query="bridge heron"))

@@ -2,13 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline
+from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail, both_give
@@ -92,17 +91,6 @@ async def test_finds_nothing_without_a_mention_and_counts_a_look_up_for_each_tex
     assert retriever.run(query="a town") == {"documents": [], "lookups": 1}
     assert retriever.run(documents=[Document(content=None), Document(content="A town.")])["documents"] == []
     assert (await both_give(retriever, query="Which town?", documents=[BRIDGE, BRIDGE]))["lookups"] == 3
-
-
-def test_stands_behind_another_retriever_in_a_pipeline(store):
-    pipeline = Pipeline()
-    pipeline.add_component("words", TantivyBM25Retriever(store, top_k=1))
-    pipeline.add_component("links", TitleMentionRetriever(store, per_title=1))
-    pipeline.connect("words.documents", "links.documents")
-    loaded = Pipeline.loads(pipeline.dumps())
-    question = "Where does the Nibelungen Bridge lead to?"
-    answer = loaded.run({"words": {"query": question}, "links": {"query": question}})
-    assert ids(answer["links"]) == ["linz", "upper"]
 
 
 def test_serialises_with_a_store_in_elasticsearch():

@@ -125,6 +125,9 @@ class TestTheChoice:
 
     def test_of_equal_ones_the_first_is_given(self):
         assert compose(routed(reply("first"), reply("second"), reply("third"))[1])["answer"] == "first"
+        CALLS.clear()
+        _, agreed = routed(reply("yes"), reply("Yes."), reply("no"), reached=CLOSED)
+        assert compose(agreed)["answer_with_citations"] == "yes [1]"
 
     def test_given_answers_that_agree_add_up(self):
         half = reply("Yes.", support="partially", usefulness=3)

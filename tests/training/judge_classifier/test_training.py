@@ -266,19 +266,6 @@ def test_the_command_reports_the_results(
     assert "Trained on 30 questions" in result.output
 
 
-@pytest.mark.slow
-def test_the_command_writes_the_trees(dataset: Dataset, tmp_path: Path):
-    from prefrag.cli.main import train
-
-    arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
-
-    result = CliRunner().invoke(train, arguments)
-
-    assert result.exit_code == 0, result.output
-    assert "Trained on 30 questions" in result.output
-    assert (tmp_path / "t.json").is_file()
-
-
 class Counting:
     """Split texts into words, and record the requests."""
 
