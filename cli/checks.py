@@ -33,7 +33,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
-from prefrag.components.generators.context_window import stated_window
+from prefrag.components.generators.context_window import get_json, stated_window
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
@@ -286,19 +286,17 @@ class _Probe(ChatModel):
         return None
 
     async def ask(self, question: str, **settings: Any) -> ChatMessage:
-        """Ask the model."""
         output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **settings})
         reply: ChatMessage = output["replies"][0]
         return reply
 
 
 async def _list_models(server: ModelServer) -> list[str]:
-    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
     # Not every server lists its models; whether it replies is seen next.
-    with suppress(httpx.HTTPError, TimeoutError, ValueError):
-        async with asyncio.timeout(_LIST_SECONDS), httpx.AsyncClient(headers=headers) as client:
-            response = await client.get(f"{server.base_url.rstrip('/')}/models")
-            return [one["id"] for one in list_models(response.json())]
+    with suppress(httpx.HTTPError, TimeoutError, ValueError, RecursionError):
+        url = f"{server.base_url.rstrip('/')}/models"
+        content = await asyncio.to_thread(get_json, url, server.api_key, _LIST_SECONDS)
+        return [one["id"] for one in list_models(content)]
     return []
 
 

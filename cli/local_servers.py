@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 # A server of this machine answers at once; one that is busy with a model may take a little.
 _SECONDS = 1.0
-_MAX_BYTES = 1_000_000
 _MAX_MODELS = 50
 _NAME_CHARACTERS = 200
 
@@ -32,14 +31,9 @@ _NO_MODELS = ("hayhooks",)
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
     """Find them: each port is asked for its models, all at once, and only on the loopback interface."""
-    import asyncio
-
     ports = PORTS if ports is None else ports
-
-    async def ask_all() -> list[LocalServer | None]:
-        return await asyncio.gather(*(_ask(port, program) for port, program in ports.items()))
-
-    return [server for server in asyncio.run(ask_all()) if server is not None]
+    with ThreadPoolExecutor() as threads:
+        return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
@@ -50,25 +44,14 @@ def list_models(content: Any) -> list[Mapping[str, Any]]:
     return [one for one in listed if isinstance(one, Mapping) and isinstance(one.get("id"), str)][:_MAX_MODELS]
 
 
-async def _ask(port: int, program: str) -> LocalServer | None:
-    # Imported here, because most commands need no client. Plain HTTP has no certificates that would have to be read.
-    import asyncio
-
+def _ask(port: int, program: str) -> LocalServer | None:
+    # Imported here, because most commands need no client.
     import httpx
 
-    body = b""
+    from prefrag.components.generators.context_window import get_json
+
     try:
-        # Without the environment, whose proxy is none for this machine.
-        async with (
-            asyncio.timeout(_SECONDS),
-            httpx.AsyncClient(trust_env=False, verify=False) as client,
-            client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as response,
-        ):
-            async for part in response.aiter_bytes():
-                body += part
-                if response.status_code != 200 or len(body) > _MAX_BYTES:
-                    return None
-        content = json.loads(body)
+        content = get_json(f"http://127.0.0.1:{port}/v1/models", seconds=_SECONDS, uses_proxy=False)
     except (httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         return None
     models = [one for one in list_models(content) if one.get("owned_by") not in _NO_MODELS]

@@ -49,7 +49,6 @@ class _CommandOrFolder(TyperGroup):
     """Takes what is no command, but looks like a path, for the folder to ask: `prefrag ~/Documents`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command."""
         word = args[0]
         is_path = os.path.exists(word) or word.startswith(("~", ".")) or os.path.basename(word) != word
         if is_path and self.get_command(ctx, word) is None:

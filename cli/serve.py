@@ -65,15 +65,7 @@ def serve(
 
 
 def run_server(host: str, port: int, workers: int = 1, folder: Path | None = None, opens_page: bool = False) -> None:
-    """Run the server until it is told to stop.
-
-    :param host: The address to listen on.
-    :param port: The port.
-    :param workers: The number of processes; one where a folder is followed.
-    :param folder: A folder to follow, by its real path.
-    :param opens_page: Whether the browser of this machine opens the page.
-    :raises PrefragError: When something that it needs is not right.
-    """
+    """Run the server until it is told to stop."""
     from prefrag.components.audit_log import check_audit_log
     from prefrag.components.settings import settings
     from prefrag.server import supervisor

@@ -1,4 +1,7 @@
-"""What the parts of a pipeline's YAML have in common: how they are written, and the checks of their settings."""
+"""What the parts of a pipeline's YAML have in common: how they are written, and the checks of their settings.
+
+The checks take settings by the names of the parameters, allow None, and raise a `ValueError` with what to set.
+"""
 
 from __future__ import annotations
 
@@ -33,47 +36,27 @@ class Block:
 
 
 def check_whole(least: int, **settings: Any) -> None:
-    """Refuse what is no whole number or too small a one.
-
-    :param least: The least number.
-    :param settings: The values by the names of the parameters; None is allowed.
-    :raises ValueError: With what to set.
-    """
+    """Refuse what is no whole number or too small a one."""
     # Python takes True for 1.
     fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]
     _refuse(settings, fits, f"a whole number of at least {least}")
 
 
 def check_range(least: float, most: float = math.inf, **settings: Any) -> None:
-    """Refuse what is no number of a range.
-
-    :param least: The least number.
-    :param most: The largest number.
-    :param settings: The values by the names of the parameters; None is allowed.
-    :raises ValueError: With what to set.
-    """
+    """Refuse what is no number of a range."""
     fits = [isinstance(one, int | float) and least <= one <= most for one in settings.values()]
     bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
     _refuse(settings, fits, f"a number {bounds}")
 
 
 def check_above_zero(**settings: Any) -> None:
-    """Refuse what is no number above zero, or infinite.
-
-    :param settings: The values by the names of the parameters; None is allowed.
-    :raises ValueError: With what to set.
-    """
+    """Refuse what is no number above zero, or infinite."""
     fits = [isinstance(one, int | float) and 0 < one < math.inf for one in settings.values()]
     _refuse(settings, fits, "a number above 0")
 
 
 def check_choice(choices: Iterable[str], **settings: Any) -> None:
-    """Refuse what is none of the choices.
-
-    :param choices: The choices.
-    :param settings: The values by the names of the parameters; None is allowed.
-    :raises ValueError: With what to set.
-    """
+    """Refuse what is none of the choices."""
     *others, last = choices
     fits = [one in (*others, last) for one in settings.values()]
     _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)

@@ -21,11 +21,7 @@ _thread = threading.local()
 
 
 def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
-    """Derive the blocking form of a body.
-
-    :param method: The asynchronous method, whose name ends with ``_async``.
-    :returns: The blocking method, with the same parameters and outputs.
-    """
+    """Derive the blocking form of a body."""
 
     @wraps(method)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -81,11 +77,7 @@ async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
 
 
 def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Derive the asynchronous form of a method that never waits.
-
-    :param method: The method.
-    :returns: The asynchronous method, with the same parameters and outputs.
-    """
+    """Derive the asynchronous form of a method that never waits."""
     return in_thread(method, when=lambda *args, **options: False)
 
 
@@ -109,12 +101,7 @@ def in_thread(
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component, in the asynchronous form by its ``run`` in a thread where it has no ``run_async``.
-
-    :param part: The component.
-    :param arguments: The arguments.
-    :returns: Its output.
-    """
+    """Call a component, in the asynchronous form by its ``run`` in a thread where it has no ``run_async``."""
     return await either(part.run, partial(_run_async, part), **arguments)
 
 
@@ -127,11 +114,7 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
 
 
 def call_in_thread(call: Callable[[], R]) -> Future[R]:
-    """Call a function in a new thread, with the context variables of the caller.
-
-    :param call: The function.
-    :returns: The future of what it gives.
-    """
+    """Call a function in a new thread, with the context variables of the caller."""
     # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
     future: Future[R] = Future()
     future.set_running_or_notify_cancel()

@@ -6,6 +6,9 @@ They lie in the lowest folder, so that every other one may raise them.
 from __future__ import annotations
 
 import errno
+from typing import TypeVar
+
+Found = TypeVar("Found", bound=BaseException)
 
 # A disk that is full, a quota that is used up, a file that its system takes no larger.
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -48,3 +51,16 @@ def error_kind(error: Exception) -> type[PrefragError]:
     if isinstance(error, PrefragError):
         return type(error)
     return next((kind for builtin, kind in _STANDS_FOR.items() if isinstance(error, builtin)), PrefragError)
+
+
+def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
+    """Find an error of a kind behind another one.
+
+    :param error: The error.
+    :param kind: The kind.
+    :returns: The error itself, or the nearest one that it was raised from; None where none is of that kind.
+    """
+    link: BaseException | None = error
+    while link is not None and not isinstance(link, kind):
+        link = link.__cause__
+    return link

@@ -126,8 +126,6 @@ class Recording(Block):
 
 
 class _File:
-    """The entries of a file."""
-
     def __init__(self, path: Path):
         self.path = path
         self.entries: dict[str, Entry] = {}
@@ -145,7 +143,6 @@ class _File:
             self._read = self._state()
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
-        """Add an entry to the file."""
         with self._lock:
             kept = self.entries.get(key)
             if kept is not None and (kept == entry or (kept.error is None and not replace)):

@@ -356,13 +356,11 @@ models = {
 
 
 def _variable_of(table: type[BaseSettings], name: str) -> str:
-    """Name the variable of a setting."""
     alias = table.model_fields[name].validation_alias
     return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()
 
 
 def _allowed(field: FieldInfo) -> str:
-    """Say what a setting may be."""
     return next(part for part in field.metadata if isinstance(part, str))
 
 

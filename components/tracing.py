@@ -38,8 +38,6 @@ def _is_wordless(key: str, value: Any) -> bool:
 
 
 class _WordlessSpan(Span):
-    """A span that keeps numbers and names of the program."""
-
     def __init__(self, span: Span):
         self.span = span
 

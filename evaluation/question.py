@@ -39,12 +39,7 @@ class Question:
 
     @classmethod
     def of_prediction(cls, prediction: Mapping[str, Any]) -> Question:
-        """Read what a line of ``predictions.jsonl`` holds of its question.
-
-        :param prediction: The line.
-        :returns: The question, without what no score needs.
-        :raises KeyError: Without its id.
-        """
+        """Read what a line of ``predictions.jsonl`` holds of its question."""
         return cls(
             id=str(prediction["id"]),
             question=str(prediction.get("question") or ""),
@@ -58,10 +53,7 @@ class Question:
         )
 
     def to_prediction(self) -> dict[str, Any]:
-        """Write what :meth:`of_prediction` reads.
-
-        :returns: Plain values; what only some sets of questions have is left out where it is empty.
-        """
+        """Write what :meth:`of_prediction` reads."""
         return {
             "id": self.id,
             "question": self.question,

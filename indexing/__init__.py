@@ -67,7 +67,7 @@ def index(
 
     Each line of a JSONL corpus is a passage, identified by its `id`: new and changed lines are written, lines that left
     the corpus stay until they are pruned, and a line whose id an earlier line or another corpus has is reported and
-    skipped. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_conversion.FORMATS` is
+    skipped. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is
     split into passages when it is new or its content changed, and they replace its earlier ones. A file is identified
     by its real path, however it was reached. Hidden files are left out, and what cannot be read is reported and
     skipped; its earlier passages stay, as those of files that are gone do until they are pruned.

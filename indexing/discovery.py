@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefrag.indexing.file_conversion import COMPRESSED, FORMATS, form_of
+from prefrag.indexing.file_forms import COMPRESSED, FORMATS, form_of
 from prefrag.indexing.report import IndexReport, Skipped
-from prefrag.indexing.text_decoding import looks_like_text
+from prefrag.indexing.text_decoding import BEGINNING_BYTES, looks_like_text
 
-_BEGINNING_BYTES = 8_192
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (
     f"it is none of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
@@ -140,7 +139,7 @@ def _is_text(path: Path) -> bool:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb") as stream:
-            return looks_like_text(stream.read(_BEGINNING_BYTES))
+            return looks_like_text(stream.read(BEGINNING_BYTES))
     except OSError:
         return False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import html
 import io
 import logging
 import math
@@ -18,138 +17,59 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import yaml
 from haystack import Document
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.counted import counted
 from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
 from prefrag.indexing.document_date import find_date
 from prefrag.indexing.epub_files import read_epub
-from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
+from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
+from prefrag.indexing.headings import Outline, mark_html, section_paths
+from prefrag.indexing.html_files import declared_charset, html_title, without_tags
 from prefrag.indexing.mail_files import Mail, read_mails
+from prefrag.indexing.markdown_files import mark_notes
 from prefrag.indexing.office_files import read_docx, read_pptx, read_rtf, read_xlsx
 from prefrag.indexing.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.pdf_files import read_pdf
 from prefrag.indexing.report import CannotRead
-from prefrag.indexing.text_decoding import decode_text, looks_like_text
+from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
-
-# The formats, by their names in the metadata.
-TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
-DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
-ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
-# Only a file without a suffix that looks like text is read, see the module `discovery`.
-FORMATS = {
-    **dict.fromkeys((".txt", ".text", "", ".log", ".tex", ".org", ".adoc"), TEXT),
-    ".md": MARKDOWN,
-    ".markdown": MARKDOWN,
-    ".rst": RST,
-    ".html": HTML,
-    ".htm": HTML,
-    ".xhtml": HTML,
-    ".pdf": PDF,
-    ".docx": DOCX,
-    ".pptx": PPTX,
-    ".xlsx": XLSX,
-    ".csv": CSV,
-    ".tsv": CSV,
-    ".json": JSON,
-    ".odt": ODT,
-    ".odp": ODP,
-    ".ods": ODS,
-    ".rtf": RTF,
-    ".epub": EPUB,
-    ".eml": MAIL,
-    ".mbox": MAIL,
-    **dict.fromkeys(
-        (
-            *(".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
-            *(".cs", ".go", ".rs", ".rb", ".php", ".pl", ".lua", ".r", ".jl", ".swift", ".sh", ".bash", ".ps1", ".bat"),
-            *(".sql", ".css", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".properties", ".tf", ".proto"),
-        ),
-        CODE,
-    ),
-}
-# A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
-MOST_BYTES = {
-    TEXT: 50_000_000,
-    MARKDOWN: 5_000_000,
-    RST: 2_000_000,
-    HTML: 10_000_000,
-    PDF: 200_000_000,
-    DOCX: 100_000_000,
-    PPTX: 200_000_000,
-    XLSX: 50_000_000,
-    CSV: 50_000_000,
-    JSON: 20_000_000,
-    ODT: 100_000_000,
-    ODP: 200_000_000,
-    ODS: 50_000_000,
-    RTF: 20_000_000,
-    EPUB: 100_000_000,
-    MAIL: 200_000_000,
-    CODE: 2_000_000,
-}
-# A text that was compressed by itself is read as what is in it.
-COMPRESSED = ".gz"
-_COMPRESSIBLE = (TEXT, MARKDOWN, RST, HTML, CSV, JSON, CODE, MAIL)
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
 _RECIPE = 6
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
-    TEXT: ("TextFileToDocument", {}),
-    MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
+    forms.TEXT: ("TextFileToDocument", {}),
+    forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
     # The extraction is tuned for news pages; notes and wikis need it to keep more.
-    HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
+    forms.HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
 }
 _BYTE_READERS = {
-    PDF: read_pdf,
-    DOCX: read_docx,
-    PPTX: read_pptx,
-    XLSX: read_xlsx,
-    ODT: read_odt,
-    ODP: read_odp,
-    ODS: read_ods,
-    RTF: read_rtf,
+    forms.PDF: read_pdf,
+    forms.DOCX: read_docx,
+    forms.PPTX: read_pptx,
+    forms.XLSX: read_xlsx,
+    forms.ODT: read_odt,
+    forms.ODP: read_odp,
+    forms.ODS: read_ods,
+    forms.RTF: read_rtf,
 }
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
-    RST: read_rst,
-    CSV: lambda text, outline: "\n".join(read_csv(text)),
-    JSON: lambda text, outline: "\n".join(read_json(text)),
-    CODE: mark_code,
+    forms.RST: read_rst,
+    forms.CSV: lambda text, outline: "\n".join(read_csv(text)),
+    forms.JSON: lambda text, outline: "\n".join(read_json(text)),
+    forms.CODE: mark_code,
 }
-_PACKAGES = {
-    PDF: "pypdfium2",
-    DOCX: "docx",
-    PPTX: "pptx",
-    XLSX: "openpyxl",
-    RST: "docutils",
-    RTF: "striprtf",
-    EPUB: "trafilatura",
-}
-_DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-# A title stands at the beginning, and a front matter is short.
-_TITLE_CHARACTERS = 50_000
-_MOST_FRONT_MATTER = 10_000
-_MOST_BRACKETS = 200
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
-_BEGINNING_BYTES = 8_192
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # Of the words of a mail the extraction gives this share, or it has lost some.
 _MOST_OF = 0.9
-# [[folder/Note#Heading|words]]; with ! it takes the other note, or a picture, into this one. Numbers are a list in a
-# list.
-_NOTE_LINK = re.compile(
-    r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
-)
-_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 _LOGGERS = (
     "haystack.components.converters",
     "trafilatura",
@@ -172,7 +92,6 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        """Make the converters whose packages are installed."""
         self.loss = ""  # what of the last file could not be read
         self._converters, self._missing = _make_converters()
 
@@ -195,21 +114,20 @@ class FileConverter:
         """Yield the texts of the passages of a file, each with what is known of it."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
-        if path.suffix.lower() == COMPRESSED:
-            path, data = path.with_suffix(""), _unpack(data, MOST_BYTES[form])
+        if path.suffix.lower() == forms.COMPRESSED:
+            path, data = path.with_suffix(""), _unpack(data, FORMS[form].most_bytes)
         if form in self._missing:
             raise CannotRead(
                 "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
             )
         if not data.strip():
             raise CannotRead("it is empty")
-        if form == MAIL:
+        if form == forms.MAIL:
             yield from self._mails(path, data, depth)
             return
         text = ""
-        if form not in _BYTE_READERS and form != EPUB:
-            declared = _DECLARED_CHARSET.search(data[:2048]) if form == HTML else None
-            text = decode_text(data, declared[1].decode() if declared else None)
+        if form not in _BYTE_READERS and form != forms.EPUB:
+            text = decode_text(data, declared_charset(data) if form == forms.HTML else None)
         outline = Outline()
         with _collect_warnings() as complaints:
             try:
@@ -221,7 +139,7 @@ class FileConverter:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
-        if headings and form in (MARKDOWN, DOCX, ODT, RST):
+        if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
@@ -234,9 +152,9 @@ class FileConverter:
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
-        name = path.name if form == CODE or path.suffix.lower() not in FORMATS else path.stem
+        name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
-        dated = find_date(front_matter, "" if form == CODE else found[0][0], path.name)
+        dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
         for text, place, section in found:
             meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
@@ -245,7 +163,7 @@ class FileConverter:
                 "kind": form,
             }
             if place is not None:
-                meta["line" if form == CODE else "page_number"] = place
+                meta["line" if form == forms.CODE else "page_number"] = place
             if section is not None:
                 meta["heading"] = one_form(section)
             yield text, meta
@@ -263,15 +181,15 @@ class FileConverter:
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False
-                    yield one_form(text), {**of_the_mail, "kind": MAIL}
+                    yield one_form(text), {**of_the_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
                     if depth >= _MOST_DEPTH:
                         raise CannotRead("it is a mail in a mail in a mail")
-                    if len(content) > MOST_BYTES.get(form_of(attached) or "", len(content)):
+                    if (form := form_of(attached)) and len(content) > FORMS[form].most_bytes:
                         raise CannotRead("it is larger than files of its kind are read")
-                    if not attached.suffix and not looks_like_text(content[:_BEGINNING_BYTES]):
+                    if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
                         raise CannotRead("it is not text")
                     for text, meta in self._texts(attached, content, depth + 1):
                         is_empty = False
@@ -289,14 +207,14 @@ class FileConverter:
     def _body(self, mail: Mail) -> str:
         if not mail.html:
             return "\n\n".join(map(unwrap_lines, mail.texts))
-        bare = _without_tags(mail.html)
+        bare = without_tags(mail.html)
         outline = Outline()
-        text = "" if HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
+        text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
         # The extraction is made for pages, and takes a short mail, or a signature, for none.
         return text if len(text) > _MOST_OF * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
-        return self._run(HTML, mark_html(text, outline))[0]
+        return self._run(forms.HTML, mark_html(text, outline))[0]
 
     def _run(self, form: str, text: str) -> tuple[str, dict[str, Any]]:
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
@@ -309,38 +227,18 @@ class FileConverter:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
-        if form == EPUB:
+        if form == forms.EPUB:
             title, chapters = read_epub(data)
             # The extraction takes notes and ends of chapters for what stands beside a page.
             pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
-        title = _html_title(text) if form == HTML else ""
+        title = _one_line(html_title(text)) if form == forms.HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         content, meta = self._run(form, text)
         # The title is searched with each passage already.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
-        return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == TEXT else content}", meta
-
-
-def form_of(path: Path) -> str | None:
-    """Find the form in which a file is read, by its name; None for one that is not read.
-
-    A number behind the last dot belongs to the name, as in LGPL-2.1.
-    """
-    suffix = path.suffix.lower()
-    if suffix == COMPRESSED:
-        inner = path.with_suffix("")
-        form = form_of(inner) if inner.suffix.lower() != COMPRESSED else None
-        return form if form in _COMPRESSIBLE else None
-    return FORMATS.get("" if suffix[1:].isdecimal() else suffix)
-
-
-def _without_tags(page: str) -> str:
-    """Write a page as its words, a line a block."""
-    page = re.sub(r"<(script|style|head)\b.{0,200000}?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
-    page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
-    return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()
+        return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
 
 def _unpack(data: bytes, most: int) -> bytes:
@@ -351,7 +249,7 @@ def _unpack(data: bytes, most: int) -> bytes:
         raise CannotRead(f"it cannot be unpacked ({error}); it may be damaged") from error
     if len(unpacked) > most:
         raise CannotRead(f"it unpacks to more than {most // 10**6} MB, which is more than files of its kind are read")
-    if not looks_like_text(unpacked[:_BEGINNING_BYTES]):
+    if not looks_like_text(unpacked[:BEGINNING_BYTES]):
         raise CannotRead("what is in it is not text")
     return unpacked
 
@@ -367,7 +265,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
-    missing = {form for form, package in _PACKAGES.items() if find_spec(package) is None}
+    missing = {name for name, form in FORMS.items() if form.package and find_spec(form.package) is None}
     for form, (name, settings) in _CONVERTERS.items():
         try:
             converters[form] = getattr(haystack_converters, name)(**settings)
@@ -378,25 +276,25 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 def _split(text: str, form: str) -> list[str]:
     """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
-    if form in (CSV, JSON, XLSX, ODS):
+    if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
-    if form == CODE:
+    if form == forms.CODE:
         return split_code(text)
-    if form in (PPTX, ODP):
+    if form in (forms.PPTX, forms.ODP):
         return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
     return split_into_passages(text)
 
 
 def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
     """Normalise the white space of every passage and find the page, or the line of code, of its first letter."""
-    border = "\n" if form == CODE else "\f"
+    border = "\n" if form == forms.CODE else "\f"
     place = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
         first = place + part.count(border, 0, leading)
         place += part.count(border)
-        has_place = form in (PDF, PPTX, ODP, CODE)
-        yield part.strip("\n") if form == CODE else _plain(part), first if has_place else None
+        has_place = form in (forms.PDF, forms.PPTX, forms.ODP, forms.CODE)
+        yield part.strip("\n") if form == forms.CODE else _plain(part), first if has_place else None
 
 
 def _plain(text: str) -> str:
@@ -404,53 +302,8 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-def _is_small_front_matter(text: str) -> bool:
-    """Check whether the front matter, if there is one, is short and without aliases.
-
-    YAML repeats what an alias names, and aliases of aliases make gigabytes of a few lines.
-    """
-    if (front := _FRONT_MATTER.match(text)) is None:
-        return True
-    # Reading nested brackets takes a time that grows with the square of their number.
-    if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
-        return False
-    try:
-        return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
-    except yaml.YAMLError:
-        # The converter reports it.
-        return True
-
-
-def _read_link(found: re.Match[str]) -> str:
-    """Write a link between notes as words: what was shown for it, and the name of the note, which is its title."""
-    note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
-    return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
-
-
-def _mark_markdown(text: str, outline: Outline) -> str:
-    parts = _CODE.split(text)
-    text = "".join(part if number % 2 else _NOTE_LINK.sub(_read_link, part) for number, part in enumerate(parts))
-    found = _FRONT_MATTER.match(text)
-    front = found[0] if found else ""
-    marked = front + mark_markdown(text[len(front) :], outline)
-    # Behind an empty line the converter takes it for a part of the text.
-    return marked if _is_small_front_matter(text) else f"\n{marked}"
-
-
-def _html_title(text: str) -> str:
-    for tag in ("title", "h1"):
-        # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
-        if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
-            end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
-        ):
-            title = _one_line(html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])))
-            if title:
-                return title
-    return ""
-
-
 # What puts a mark in front of each heading, see the module `headings`.
-_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
+_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 
 def _one_line(text: str) -> str:

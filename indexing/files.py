@@ -15,7 +15,8 @@ from haystack import Document
 
 from prefrag.indexing.converter_process import converter_process
 from prefrag.indexing.discovery import FoundFile
-from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_forms import most_bytes
 from prefrag.indexing.report import CannotRead, Skipped, Tally
 from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 
@@ -63,13 +64,7 @@ def open_converter() -> Iterator[Callable[[tuple[Path, bytes, float] | None], Co
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
-    """Convert the new and changed files, and replace their earlier passages.
-
-    :param files: The files.
-    :param store: Where their passages go; only this process writes.
-    :param tally: The report.
-    :param runner: What converts them; by default this process.
-    """
+    """Convert the new and changed files, and replace their earlier passages."""
     # Pipelines bring a client of model servers, which what only lists documents does not need.
     from prefrag.pipelines.runners.in_process import InProcess
 
@@ -126,7 +121,7 @@ def _read(path: Path) -> tuple[bytes, float]:
     """Read a file, and when it was changed last."""
     try:
         status = path.stat()
-        if (size := status.st_size) > (most := MOST_BYTES[form_of(path) or TEXT]):
+        if (size := status.st_size) > (most := most_bytes(path)):
             kind = path.suffix or "such"
             raise CannotRead(
                 f"it has {size / 10**6:.0f} MB, and {kind} files up to {most // 10**6} MB are read: split it"

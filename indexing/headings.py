@@ -44,7 +44,6 @@ class Outline:
     """The headings of one file, in order, and the marks that show where their sections begin in the converted text."""
 
     def __init__(self) -> None:
-        """Begin without headings."""
         self._headings: list[tuple[int, str]] = []
         self.loss = ""  # what of the file could not be read
 

@@ -18,7 +18,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
 from prefrag.components.errors import Missing
-from prefrag.indexing.journal import change_collection, remove_index
+from prefrag.indexing.journal import change_collection
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
 from prefrag.indexing.stores import (
@@ -79,9 +79,9 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")
     try:
         with ExitStack() as held:
-            held.enter_context(change_collection(name))
+            changes = held.enter_context(change_collection(name))
             _stop_writers(path, held)
-            remove_index(name)
+            changes.make(drops=True)
     except OSError as error:
         raise DocumentStoreError(
             f"The index {path} cannot be deleted ({error.strerror}): stop what uses it and try again."

@@ -14,9 +14,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from haystack import Document
@@ -28,7 +29,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import NO_ROOM
 from prefrag.components.file_lock import Busy, take_lock
 from prefrag.indexing.discovery import real_path
-from prefrag.indexing.stores import index_lock
+from prefrag.indexing.stores import PassageStore, index_lock
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,9 @@ WAIT_SECONDS = 60.0
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
 # An index that is new, or that is deleted.
-INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
+_INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
+# The file in the folder of an index that an upload has made. It goes when the index goes.
+_MARK = "prefrag-uploaded"
 # No upload takes so long.
 _LEFT_SECONDS = 24 * 3600.0
 
@@ -70,7 +73,7 @@ def list_arrived(incoming: Path) -> list[Path]:
 
 
 @contextmanager
-def change_collection(collection: str, wait: float | None = None) -> Iterator[None]:
+def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
     """Keep other processes from changing the documents of a collection, and end the changes that were begun."""
     index_path(collection)
     seconds = WAIT_SECONDS if wait is None else wait
@@ -78,7 +81,7 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[No
     with _explain_full_disk(), lock:
         _end_changes(collection)
         try:
-            yield
+            yield LocalChanges(collection)
         finally:
             _end_changes(collection)
 
@@ -99,60 +102,110 @@ def end_changes(collection: str) -> None:
         pass
 
 
-def begin_change(
-    collection: str,
-    incoming: Path,
-    added: Iterable[str] = (),
-    removed: Iterable[str] = (),
-    passage: str | None = None,
-    before: str | None = None,
-    drops: bool = False,
-) -> None:
-    """Write down a change of a collection whose lock is held, so that it survives this process and a power cut.
+def was_made_by_upload(collection: str) -> bool:
+    """Check whether an upload has made an index, rather than the command line."""
+    return (index_path(collection) / _MARK).exists()
+
+
+def count_made_by_uploads() -> int:
+    """Count the indexes that uploads have made."""
+    return len(list(data_directory().glob(f"indexes/*/{_MARK}")))
+
+
+class LocalChanges:
+    """Makes one change of a collection of this machine, while its lock is held."""
+
+    def __init__(self, collection: str) -> None:
+        self.folder = uploads_folder(collection)
+        self._collection = collection
+        self._index = index_path(collection)
+
+    def open(self) -> PassageStore:
+        """Open what the index holds; nothing where there is none."""
+        return PassageStore(TantivyDocumentStore(path=str(self._index)))
+
+    def make(
+        self,
+        *,
+        added: Mapping[str, Path] = MappingProxyType({}),
+        removed: Collection[str] = (),
+        written: Collection[Document] = (),
+        outdated: Collection[str] = (),
+        language: str | None = None,
+        drops: bool = False,
+    ) -> dict[str, str]:
+        """Make a change: all of it, or nothing.
+
+        :param added: The path of each file by its name, all in one folder that `make_incoming` has made.
+        :param removed: The names of the files to delete.
+        :param written: The passages to write.
+        :param outdated: The ids of those to delete.
+        :param language: That of the index, where it is new.
+        :param drops: Whether to delete the index with its vectors and all of its files.
+        :returns: Nothing: no passage is refused here.
+        """
+        store = TantivyDocumentStore(path=str(self._index))
+        if not (added or removed or drops):
+            # A commit is whole or nothing by itself.
+            store.replace_documents(list(written), sorted(outdated))
+            return {}
+        incoming = next((path.parent for path in added.values()), None) or _make_folder(self._collection)
+        passage, before = _find_difference(store, written, outdated)
+        _begin(incoming, self.folder, added=added, removed=removed, passage=passage, before=before, drops=drops)
+        if drops:
+            # At once, so that a question finds all of it or nothing.
+            self._index.replace(incoming / _INDEX_ASIDE)
+            _sync(self._index.parent)
+            return {}
+        if is_new := not index_exists(self._index):
+            store = TantivyDocumentStore(path=str(incoming / _INDEX_ASIDE), language=language)
+        if written or outdated:
+            store.replace_documents(list(written), sorted(outdated))
+        if is_new:
+            store.keep_web_consent(False)
+            (incoming / _INDEX_ASIDE / _MARK).touch()
+            # Windows moves no folder with open files.
+            del store
+            for made in (*(incoming / _INDEX_ASIDE).iterdir(), incoming / _INDEX_ASIDE):
+                _sync(made)
+            self._index.parent.mkdir(parents=True, exist_ok=True)
+            (incoming / _INDEX_ASIDE).rename(self._index)
+            _sync(self._index.parent)
+        return {}
+
+
+def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
+    """Write down a change, so that it survives this process and a power cut.
 
     Once the index has the change, the state of `passage` is not that of `before` any more; None where nothing changes.
     A collection that is dropped has its index moved into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
         # Now, so that nothing needs room once the index has the change.
-        uploads_folder(collection).mkdir(exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
     for name in hashes:
         _sync(incoming / name)
-    journal = {"added": hashes, "removed": [*removed], "passage": passage, "before": before, "drops": drops}
     written = incoming / f"{_JOURNAL}.new"
-    written.write_text(json.dumps(journal), encoding="utf-8")
+    written.write_text(json.dumps({"added": hashes, "removed": [*removed], **journal}), encoding="utf-8")
     _sync(written)
     written.replace(incoming / _JOURNAL)
     _sync(incoming)
     _sync(incoming.parent)
 
 
-def remove_file(collection: str, name: str, passages: list[str], store: TantivyDocumentStore) -> None:
-    """Delete an uploaded file with its passages, while the lock of its collection is held."""
-    before = passage_state(store, passages[0])
-    begin_change(collection, _make_folder(collection), removed=[name], passage=passages[0], before=before)
-    store.replace_documents([], passages)
+def _find_difference(
+    store: TantivyDocumentStore, written: Iterable[Document], outdated: Iterable[str]
+) -> tuple[str | None, str | None]:
+    """Find a passage that the commit changes, by its id, and its state before; None where nothing changes."""
+    for passage_id in outdated:
+        return passage_id, _passage_state(store, passage_id)
+    for passage in written:
+        if (before := _passage_state(store, passage.id)) != _passage_state(store, passage):
+            return passage.id, before
+    return None, None
 
 
-def remove_index(collection: str) -> None:
-    """Remove an index with its vectors and what was uploaded to it, while the lock of the collection is held."""
-    incoming = _make_folder(collection)
-    begin_change(collection, incoming, drops=True)
-    # At once, so that a question finds all of it or nothing.
-    index_path(collection).replace(incoming / INDEX_ASIDE)
-    _sync(index_path(collection).parent)
-
-
-def put_index(incoming: Path, collection: str) -> None:
-    """Move an index that was made in the folder of a change to its place."""
-    for made in (*(incoming / INDEX_ASIDE).iterdir(), incoming / INDEX_ASIDE):
-        _sync(made)
-    index_path(collection).parent.mkdir(parents=True, exist_ok=True)
-    (incoming / INDEX_ASIDE).rename(index_path(collection))
-    _sync(index_path(collection).parent)
-
-
-def passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
+def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
     """Compute a digest of a passage, or of the one that the index holds under an id; None where there is none."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
@@ -189,12 +242,12 @@ def _end_changes(collection: str) -> None:
 
 def _is_committed(collection: str, incoming: Path, journal: dict[str, Any]) -> bool:
     if journal["drops"]:
-        return (incoming / INDEX_ASIDE).exists()
+        return (incoming / _INDEX_ASIDE).exists()
     if not index_exists(index_path(collection)):
         return False
     passage = journal["passage"]
     store = TantivyDocumentStore(path=str(index_path(collection)))
-    return passage is None or passage_state(store, passage) != journal["before"]
+    return passage is None or _passage_state(store, passage) != journal["before"]
 
 
 def _finish(collection: str, incoming: Path, journal: dict[str, Any]) -> None:

@@ -107,12 +107,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse what unpacks to too much, and XML with a document type, which can hold entities.
-
-    :param data: A zip archive.
-    :param may_have_doctype: Accept document types, where what has one is not parsed as XML.
-    :raises CannotRead: With the reason.
-    """
+    """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
     try:

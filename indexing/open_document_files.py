@@ -59,7 +59,6 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
 
 
 def _open(data: bytes, kind: str) -> tuple[str, Element]:
-    """Read the title of a file and its body."""
     check_package(data)
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
@@ -123,7 +122,6 @@ def _times(element: Element, what: str, most: int) -> int:
 
 
 def _text(element: Element) -> str:
-    """Join the text of a paragraph."""
     pieces = [element.text or ""]
     for child in element:
         if child.tag == f"{_TEXT}s":

@@ -72,7 +72,6 @@ def _read_page(document: Any, number: int) -> tuple[str, bool]:
 
 
 def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
-    """List level and words of the bookmarks of each page."""
     marks: dict[int, list[tuple[int, str]]] = {}
     for bookmark in document.get_toc(max_depth=_MOST_LEVELS):
         place = bookmark.get_dest()

@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.components.file_lock import Busy
 from prefrag.indexing.journal import WAIT_SECONDS
 from prefrag.indexing.stores import (
     ORIGIN_FIELDS,
     UPLOADED,
+    PassageStore,
     connect_elasticsearch,
     make_index,
     open_passages,
@@ -76,7 +78,7 @@ class SharedChanges:
     """Makes one change of a collection, while it holds the lock."""
 
     def __init__(self, client: Elasticsearch, collection: str) -> None:
-        """Take no lock yet."""
+        self.folder = uploaded_path(collection)
         self._client = client
         self._collection = collection
         self._id = uuid.uuid4().hex
@@ -127,6 +129,13 @@ class SharedChanges:
         elif dead is not None:
             forget_uploads(self._client, change=dead["change"])
 
+    def open(self) -> PassageStore:
+        """Open what the index holds; nothing where there is none."""
+        try:
+            return open_passages("elasticsearch", self._collection, change=True)
+        except FileNotFoundError:
+            return PassageStore(InMemoryDocumentStore())
+
     def make(
         self,
         *,
@@ -137,14 +146,8 @@ class SharedChanges:
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make a change: all of it, or nothing.
+        """Make a change, as :meth:`prefrag.indexing.journal.LocalChanges.make` does.
 
-        :param added: The path of each file by its name.
-        :param removed: The names of the files to delete.
-        :param written: The passages to write.
-        :param outdated: The ids of those to delete.
-        :param language: That of the index, where it is new.
-        :param drops: Whether to delete the index and all of its files.
         :returns: The passages that Elasticsearch refused, by their ids, with its reasons. Nothing of their files is
             taken, of a corpus nothing but they are left out.
         """
@@ -387,9 +390,9 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
     return None, False
 
 
-def uploaded_path(collection: str, name: str = "") -> Path:
-    """Write the path by which an index knows an uploaded file on all machines; no file has it."""
-    return Path(f"{UPLOADED}{collection}", name)
+def uploaded_path(collection: str) -> Path:
+    """Write the folder in which an index knows uploaded files on all machines; no file has it."""
+    return Path(f"{UPLOADED}{collection}")
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:

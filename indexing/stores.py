@@ -57,7 +57,6 @@ class PassageStore:
     written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
-        """Wrap a store."""
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:

@@ -39,6 +39,8 @@ _CLEARLY = 0.1
 # A page that declares UTF-16 in letters of one byte is not in it, and Python has codecs that are no encodings of texts.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
+# So much of a file shows whether it is text.
+BEGINNING_BYTES = 8_192
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 

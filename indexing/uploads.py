@@ -3,79 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 
 from haystack import Document
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing.corpora import index_corpus, readable_ids
 from prefrag.indexing.discovery import FoundFile, find_files
 from prefrag.indexing.files import index_files
-from prefrag.indexing.journal import (
-    INDEX_ASIDE,
-    begin_change,
-    change_collection,
-    list_arrived,
-    passage_state,
-    put_index,
-    uploads_folder,
-)
+from prefrag.indexing.journal import LocalChanges, change_collection, list_arrived
 from prefrag.indexing.report import IndexReport, Skipped, Tally
-from prefrag.indexing.shared_uploads import change_shared, uploaded_path
-from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, open_passages, origin_of
-
-# The file in the folder of an index that an upload has made. It goes when the index goes.
-_MARK = "prefrag-uploaded"
+from prefrag.indexing.shared_uploads import SharedChanges, change_shared
+from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
 
 
-def add_uploads(collection: str, incoming: Path, language: str | None = None) -> IndexReport:
+def change_documents(collection: str, shared: bool) -> AbstractContextManager[LocalChanges | SharedChanges]:
+    """Keep others from changing the documents of a collection, of this machine or in Elasticsearch."""
+    return change_shared(collection) if shared else change_collection(collection)
+
+
+def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
     """Index the files of a folder and move them to that of a collection, all that can be read or, failing, none.
 
     :param collection: The name of the collection; it is made where there is none.
     :param incoming: The folder of the files, which `make_incoming` has made.
     :param language: The language of a new index.
+    :param shared: Whether the collection lies in Elasticsearch, and its files are kept there.
     :returns: What was done, and which files were skipped: an earlier one of such a name stays.
     """
     report = IndexReport()
-    with change_collection(collection):
-        path = index_path(collection)
-        store = TantivyDocumentStore(path=str(path))
-        pending = PendingChanges(PassageStore(store))
-        taken = _collect(pending, incoming, uploads_folder(collection), report)
-        if not taken:
-            return report
-        passage, before = pending.find_difference(store)
-        is_new = not index_exists(path)
-        begin_change(collection, incoming, added=[each.path.name for each in taken], passage=passage, before=before)
-        if is_new:
-            store = TantivyDocumentStore(path=str(incoming / INDEX_ASIDE), language=language)
-        if pending.written or pending.outdated:
-            store.replace_documents(list(pending.written.values()), sorted(pending.outdated))
-        if is_new:
-            store.keep_web_consent(False)
-            (incoming / INDEX_ASIDE / _MARK).touch()
-            # Windows moves no folder with open files.
-            del store
-            put_index(incoming, collection)
-    return report
-
-
-def add_shared_uploads(collection: str, incoming: Path, language: str | None = None) -> IndexReport:
-    """Index the files of a folder in Elasticsearch and keep them there, as `add_uploads` does on this machine."""
-    report = IndexReport()
-    with change_shared(collection) as changes:
-        try:
-            stored = open_passages("elasticsearch", collection, change=True)
-        except FileNotFoundError:
-            stored = PassageStore(InMemoryDocumentStore())
-        with closing(stored):
+    with change_documents(collection, shared) as changes:
+        with closing(changes.open()) as stored:
             pending = PendingChanges(stored)
-            taken = _collect(pending, incoming, uploaded_path(collection), report)
+            taken = _collect(pending, incoming, changes.folder, report)
         if not taken:
             return report
         refused = changes.make(
@@ -113,21 +74,10 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
     return taken
 
 
-def was_made_by_upload(collection: str) -> bool:
-    """Check whether an upload has made an index, rather than the command line."""
-    return (index_path(collection) / _MARK).exists()
-
-
-def count_made_by_uploads() -> int:
-    """Count the indexes that uploads have made."""
-    return len(list(data_directory().glob(f"indexes/*/{_MARK}")))
-
-
 class PendingChanges(PassageStore):
     """An index with changes that nobody else sees, until they are committed together."""
 
     def __init__(self, stored: PassageStore) -> None:
-        """Begin without a change."""
         self._stored = stored
         self.written: dict[str, Document] = {}
         self._deleted: set[str] = set()
@@ -174,12 +124,3 @@ class PendingChanges(PassageStore):
         left = set().union(*stored.values()) - kept - self._deleted
         self._deleted |= left
         return len(left - self.written.keys())
-
-    def find_difference(self, store: TantivyDocumentStore) -> tuple[str | None, str | None]:
-        """Find a passage that the commit changes, by its id, and its state before; None where nothing changes."""
-        for passage_id in self.outdated:
-            return passage_id, passage_state(store, passage_id)
-        for passage in self.written.values():
-            if (before := passage_state(store, passage.id)) != passage_state(store, passage):
-                return passage.id, before
-        return None, None

@@ -1,6 +1,6 @@
 """The pipelines of the application, each its YAML: load one, put other parts into it, and ask it questions."""
 
-from prefrag.pipelines.asking import RunFailed, ask, ask_async, begin, search_failures, stream
+from prefrag.pipelines.asking import RunFailed, ask, ask_async, begin, refuse_unsearched, search_failures, stream
 from prefrag.pipelines.loading import Pipeline, load, names
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "begin",
     "load",
     "names",
+    "refuse_unsearched",
     "search_failures",
     "stream",
 ]

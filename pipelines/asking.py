@@ -18,7 +18,7 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
 from prefrag.components.audit_log import AuditLogFailed, audit, label_audit
-from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.errors import BadInput, PrefragError, find_cause
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.settings import settings
@@ -172,7 +172,6 @@ def _name_end(result: Mapping[str, Any]) -> str:
 
 
 def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
-    """Count what a run took, for its span."""
     usage, counts = result.get("usage") or {}, result.get("counts") or {}
     return {
         "prefrag.status": status,
@@ -318,6 +317,19 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
     return {event["source"]: event["error"] for event in searches}
 
 
+def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched.
+
+    :param result: The result of a run.
+    :returns: The result.
+    :raises RunFailed: When every search failed.
+    """
+    if failed := search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise RunFailed(f"No source could be searched, so the answer rests on no document. {reasons}", result)
+    return result
+
+
 @cache
 def _load_once(pipeline: str | Path) -> Any:
     return load(pipeline)
@@ -374,23 +386,13 @@ def _find_states(output: dict[str, Any]) -> list[State]:
 
 
 def _find_cause(error: Exception) -> BaseException:
-    """Find the cause of an error of the engine."""
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, RunError):
-            return link
-        link = link.__cause__
-    return error.__cause__ or error
+    return find_cause(error, RunError) or error.__cause__ or error
 
 
 def find_busy_server(error: BaseException) -> dict[str, Any]:
     """Find the refusal of a model server that has too much to do, so that the client learns when to ask again."""
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, ModelServerError) and link.status == 429:
-            return {"http_status": 429, "retry_after": link.retry_after}
-        link = link.__cause__
-    return {}
+    server = find_cause(error, ModelServerError)
+    return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
 
 
 def _find_status(error: Exception) -> dict[str, Any]:

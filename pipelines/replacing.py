@@ -74,7 +74,6 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
 
 
 def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
-    """Put a value into a part of a pipeline."""
     name, *rest = path
     if is_block(holder):
         parameters = parameters_of(holder)
@@ -97,7 +96,6 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 
 def _parameter_names(block: Block) -> list[str] | None:
-    """List the parameters that the class of a block accepts."""
     try:
         # The signature of the class itself would be that of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
@@ -108,7 +106,6 @@ def _parameter_names(block: Block) -> list[str] | None:
 
 
 def _as_yaml(value: Any, key: str) -> Any:
-    """Turn objects into blocks."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):

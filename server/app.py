@@ -39,7 +39,7 @@ from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess
-from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
 from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.log import configure_log
@@ -49,7 +49,7 @@ from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
-from prefrag.server.security import BodyLimit, OpenRoutes, is_open
+from prefrag.server.security import OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
@@ -97,7 +97,6 @@ def create_app() -> FastAPI:
         Middleware(CancelWhenGone, in_flight=in_flight),
         Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
-        Middleware(JsonBodies),
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
@@ -256,7 +255,6 @@ def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
-    """Load the pipelines and add their routes."""
     prepared: dict[str, PreparedPipeline] = {}
     failed: dict[str, str] = {}
 
@@ -288,7 +286,6 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
 
 
 def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the wrappers that run a pipeline of Haystack."""
     found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
 

@@ -14,11 +14,7 @@ _SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page as soon as its server takes requests; where there is no browser, its address is printed.
-
-    :param address: The address of the page.
-    :param fragment: What is added for the browser alone.
-    """
+    """Open a page as soon as its server takes requests; where there is no browser, its address is printed."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 

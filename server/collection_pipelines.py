@@ -100,7 +100,6 @@ class CollectionPipelines:
 
 
 def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
-    """Find the indexes that a pipeline searches."""
     kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
         kind = type(part).__name__

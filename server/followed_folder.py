@@ -35,12 +35,7 @@ _MOST_NAMED = 5
 
 
 class FollowedFolder:
-    """Follows a folder, and has the indexing process do what its changes ask for.
-
-    :param folder: The folder, by its real path.
-    :param collection: Its collection.
-    :param indexing: What indexes.
-    """
+    """Follows a folder, and has the indexing process do what its changes ask for."""
 
     def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
         self.collection = collection

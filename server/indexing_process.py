@@ -25,10 +25,10 @@ from prefrag.components.errors import PrefragError, error_kind
 from prefrag.components.settings import settings
 from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.following import Drives, follow_changes
-from prefrag.indexing.journal import change_collection, list_arrived
+from prefrag.indexing.journal import list_arrived
 from prefrag.indexing.report import IndexReport, Progress, Skipped
-from prefrag.indexing.shared_uploads import change_shared, describe_index
-from prefrag.indexing.uploads import add_shared_uploads, add_uploads
+from prefrag.indexing.shared_uploads import describe_index
+from prefrag.indexing.uploads import add_uploads, change_documents
 from prefrag.server.collections import served_collection
 
 # A file has five minutes of processor time, and an upload may hold several that are large.
@@ -122,7 +122,7 @@ class IndexingProcess:
             self._end(process)
             if "incoming" in order:
                 # What it had begun.
-                with change_shared(order["collection"]) if order["shared"] else change_collection(order["collection"]):
+                with change_documents(order["collection"], order["shared"]):
                     pass
             if late.is_set():
                 message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
@@ -179,9 +179,12 @@ class IndexingProcess:
 
 def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
     """Index files in this process, and describe what was done or why it failed."""
-    if shared:
-        return _describe(lambda: add_shared_uploads(collection, Path(incoming), describe_index(served_collection())[0]))
-    return _describe(lambda: add_uploads(collection, Path(incoming), _choose_language(collection)))
+
+    def add() -> IndexReport:
+        language = describe_index(served_collection())[0] if shared else _choose_language(collection)
+        return add_uploads(collection, Path(incoming), language, shared)
+
+    return _describe(add)
 
 
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""Refuse bodies that no route can work on, before the frameworks behind parse and copy them."""
+"""Read bodies whole, and refuse those that no route can work on, before the frameworks behind parse and copy them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import re
 from typing import Any
 
 from fastapi import Request
@@ -15,8 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
 from prefrag.server.conversation import SYSTEM_ROLES
-from prefrag.server.security import refuse
+from prefrag.server.security import path_of, refuse
 
+MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 30.0
+# Its body is read as it arrives, by the route itself, which has limits of its own.
+_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
 # Far more than a run reads; a conversation that a client sends as a whole grows without end.
@@ -30,37 +36,61 @@ _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 
 
-class JsonBodies:
-    """Refuse a body with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold.
+class BodyLimit:
+    """Read the whole of a request before anything else is done for it, unless it is too large or too slow.
 
-    Python's parser accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run
-    fails late or its response cannot be written. A long conversation is cut to its newest turns,
-    and the system message at its beginning.
+    A body is refused with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold. Python's parser
+    accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run fails late or
+    its response cannot be written. A long conversation is cut to its newest turns, and the system message at its
+    beginning.
     """
 
-    def __init__(self, app: ASGIApp):
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
         self.app = app
+        self.limit = limit
+        self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 422."""
-        if scope["type"] != "http" or scope["method"] != "POST" or not _is_json(scope):
+        """Pass a request on, or answer 408, 413 or 422."""
+        if scope["type"] != "http" or _is_upload(scope):
             await self.app(scope, receive, send)
             return
-        # In one piece, because `BodyLimit` has read it.
-        whole = await receive()
-        if whole["type"] == "http.disconnect":
+        too_large = f"The request is larger than {self.limit:,} bytes."
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self.limit:
+            await refuse(scope, receive, send, 413, too_large)
             return
+        body, more = bytearray(), True
         try:
-            body = _bound(whole["body"])
+            async with asyncio.timeout(self.seconds):
+                while more:
+                    part = await receive()
+                    if part["type"] == "http.disconnect":
+                        return
+                    body += part.get("body", b"")
+                    more = bool(part.get("more_body")) and len(body) <= self.limit
+            if len(body) > self.limit:
+                await refuse(scope, receive, send, 413, too_large)
+                return
+            content = _bound(bytes(body)) if scope["method"] == "POST" and _is_json(scope) else bytes(body)
+        except TimeoutError:
+            await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
+            return
         except BadInput as error:
             await refuse(scope, receive, send, error.http_status, str(error))
             return
-        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        whole: list[Message] = [{"type": "http.request", "body": content}]
 
-        async def receive_again() -> Message:
-            return unread.pop() if unread else await receive()
+        async def receive_whole() -> Message:
+            return whole.pop() if whole else await receive()
 
-        await self.app(scope, receive_again, send)
+        await self.app(scope, receive_whole, send)
+
+
+def _is_upload(scope: Scope) -> bool:
+    kind = Headers(scope=scope).get("content-type", "").lower()
+    is_form = kind.startswith("multipart/form-data")
+    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
 
 
 def _is_json(scope: Scope) -> bool:

@@ -33,7 +33,6 @@ class KeyIndex:
     """
 
     def __init__(self) -> None:
-        """Connect at the first request."""
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:

@@ -191,7 +191,6 @@ class Keyring:
     """
 
     def __init__(self) -> None:
-        """Read the keys of the environment and of the file or index."""
         self.path = keys_file()
         self.is_unread = False
         self._index = KeyIndex() if are_shared() else None
@@ -354,7 +353,6 @@ def _hash(secret: str) -> str:
 
 
 def _read(path: Path) -> tuple[Key, ...]:
-    """Read a file of keys."""
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)

@@ -168,7 +168,6 @@ def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
 
 
 def _find_arguments(name: str) -> dict[str, Any] | None:
-    """Find the arguments of a tool."""
     metadata = registry.get_metadata(name) or {}
     model: type[BaseModel] | None = metadata.get("request_model")
     if model is None or metadata.get("skip_mcp"):
@@ -239,12 +238,7 @@ def _describe_problems(error: ValidationError) -> str:
 
 
 async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
-    """Pass on the lines that are messages, and answer the others, for which the library has no reply.
-
-    :param lines: What a client writes.
-    :param replies: The file that it reads.
-    :returns: The messages.
-    """
+    """Pass on the lines that are messages, and answer the others, for which the library has no reply."""
     async for line in lines:
         try:
             JSONRPCMessage.model_validate_json(line)

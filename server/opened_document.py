@@ -15,10 +15,11 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
 from prefrag.indexing.converter_process import ConverterProcess
-from prefrag.indexing.file_conversion import MOST_BYTES, TEXT, fingerprint, form_of
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_forms import most_bytes
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
-from prefrag.server.uploads import ORIGIN_FIELDS, UploadedFile, document_id, list_uploads
+from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
 # A book has thousands; the page shows those around the one that was found.
 MOST_PASSAGES = 1_000
@@ -50,7 +51,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
         # The lines of a corpus have nothing to do with one another.
-        whole = store.where(ORIGIN_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
+        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
         raise Missing("This document is a corpus: its passages are opened one by one." if path else _NOT_THERE)
@@ -72,14 +73,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
 
 
 def find_original(collection: str, document: str, shared: bool = False) -> Path:
-    """Find the file of a document.
-
-    :param collection: The collection; whether it may be read has been checked.
-    :param document: The id of the document.
-    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
-    :returns: Its path.
-    :raises Missing: When there is no such document, or its file is gone.
-    """
+    """Find the file of a document."""
     path = Path(_find(collection, document, shared).entry.path or "")
     if shared or _is_elsewhere(path) or not path.is_file():
         raise Missing("The file of this document is not here any more; its text is.")
@@ -87,21 +81,11 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
 
 
 def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
-    """Draw a page of a PDF, in a process of its own.
-
-    :param collection: The collection; whether it may be read has been checked.
-    :param document: The id of the document.
-    :param page: The page, from 1 on.
-    :param sentence: A sentence of it to mark.
-    :param shared: Whether the collection lies in Elasticsearch, which gives no originals.
-    :returns: What :func:`prefrag.indexing.pdf_pages.draw_page` gives.
-    :raises Missing: When there is no such document, or its file is gone.
-    :raises BadInput: When it is no PDF that can be read, or has no such page.
-    """
+    """Draw a page of a PDF, in a process of its own."""
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only PDF files have pages that are drawn.")
-    if path.stat().st_size > _most_bytes(path):
+    if path.stat().st_size > most_bytes(path):
         raise BadInput("The file has become larger than PDF files are read.")
     try:
         return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
@@ -131,15 +115,11 @@ def _is_elsewhere(path: Path) -> bool:
     return os.path.realpath(path) != str(expected)
 
 
-def _most_bytes(path: Path) -> int:
-    return MOST_BYTES[form_of(path) or TEXT]
-
-
 def _compare(path: Path, file_hash: str) -> str:
     try:
         if _is_elsewhere(path) or not path.is_file():
             return "gone"
-        if path.stat().st_size > _most_bytes(path):
+        if path.stat().st_size > most_bytes(path):
             return "changed"
         return "same" if fingerprint(path.read_bytes()) == file_hash else "changed"
     except OSError:

@@ -1,8 +1,7 @@
-"""Closed routes, the limit of a body, and what comes from this machine: Hayhooks has nothing of the kind."""
+"""Closed routes, and what comes from this machine: Hayhooks has nothing of the kind."""
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import re
 from contextlib import suppress
@@ -10,10 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-MAX_BODY_BYTES = 1_000_000
-BODY_SECONDS = 30.0
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
@@ -21,8 +17,6 @@ _OPEN_PATHS = re.compile(
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
-# Its body is read as it arrives, by the route itself, which has limits of its own.
-_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 # What proxies and tunnels add: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.
 _FORWARDING = re.compile(r".*forwarded.*|via|(.*-)?(real|client|connecting)-ip|(cf|x-original|x-envoy)-.*")
 DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
@@ -46,53 +40,6 @@ class OpenRoutes:
             await refuse(scope, receive, send, 404, "Not Found")
             return
         await self.app(scope, receive, send)
-
-
-class BodyLimit:
-    """Read the whole of a request before anything else is done for it, unless it is too large or too slow."""
-
-    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
-        self.app = app
-        self.limit = limit
-        self.seconds = seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 413 or 408."""
-        if scope["type"] != "http" or _is_upload(scope):
-            await self.app(scope, receive, send)
-            return
-        too_large = f"The request is larger than {self.limit:,} bytes."
-        length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length) > self.limit:
-            await refuse(scope, receive, send, 413, too_large)
-            return
-        body, more = bytearray(), True
-        try:
-            async with asyncio.timeout(self.seconds):
-                while more:
-                    part = await receive()
-                    if part["type"] == "http.disconnect":
-                        return
-                    body += part.get("body", b"")
-                    more = bool(part.get("more_body")) and len(body) <= self.limit
-        except TimeoutError:
-            await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
-            return
-        if len(body) > self.limit:
-            await refuse(scope, receive, send, 413, too_large)
-            return
-        whole: list[Message] = [{"type": "http.request", "body": bytes(body)}]
-
-        async def receive_whole() -> Message:
-            return whole.pop() if whole else await receive()
-
-        await self.app(scope, receive_whole, send)
-
-
-def _is_upload(scope: Scope) -> bool:
-    kind = Headers(scope=scope).get("content-type", "").lower()
-    is_form = kind.startswith("multipart/form-data")
-    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
 
 
 def path_of(scope: Scope) -> str:

@@ -66,8 +66,11 @@ def run(app: str, **options: Any) -> None:
     # ready at once, and shares its memory with the others.
     forks = sys.platform == "linux"
     if forks:
+        # All of it stays, so there is no garbage to look for.
+        gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
+        gc.enable()
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     workers: dict[Any, tuple[BaseProcess, Any]] = {}
     stopped_by: list[int] = []

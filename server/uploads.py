@@ -18,23 +18,16 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
-from prefrag.indexing import IndexedFile, list_documents
+from prefrag.indexing import IndexedFile
 from prefrag.indexing.discovery import OTHER_KIND, has_read_name
-from prefrag.indexing.journal import change_collection, remove_file, remove_index, uploads_folder
-from prefrag.indexing.shared_uploads import (
-    Room,
-    change_shared,
-    describe_index,
-    find_room,
-    uploaded_path,
-)
-from prefrag.indexing.stores import open_passages
-from prefrag.indexing.uploads import count_made_by_uploads, was_made_by_upload
+from prefrag.indexing.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
+from prefrag.indexing.shared_uploads import Room, describe_index, find_room, uploaded_path
+from prefrag.indexing.stores import ORIGIN_FIELDS, open_passages
+from prefrag.indexing.uploads import change_documents
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -44,7 +37,8 @@ MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
-ORIGIN_FIELDS = {"file": "file_path", "corpus": "corpus"}
+# The metadata that holds the path of a kind of document.
+PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
 _one_listing = threading.Lock()
 
 
@@ -223,78 +217,58 @@ def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
             entry,
             Path(entry.path).parent == folder,
         )
-        for entry in (_list_shared(collection) if shared else _list(collection))
+        for entry in _list(collection, shared)
         if entry.path is not None
     ]
 
 
 def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
     """Count the documents of a collection, and its passages."""
-    if shared:
-        listed = _list_shared(collection)
-        return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
-    passages = TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
-    return len(list_uploads(collection)), passages
+    listed = _list(collection, shared)
+    return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, bool]:
     """Delete a document from a collection; its file only if it was uploaded."""
-    with change_shared(collection) if shared else change_collection(collection) as changes:
+    with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:
             raise Missing("The collection has no such document.")
-        name = Path(document.entry.path).name
-        with closing(open_passages("elasticsearch" if shared else "tantivy", collection, change=True)) as passages:
-            found = [each.id for each in passages.where(ORIGIN_FIELDS[document.entry.kind], [document.entry.path])]
-        if changes is not None:
-            changes.make(removed=[name] if document.uploaded else [], outdated=found)
-            return len(found), document.uploaded
-        store = TantivyDocumentStore(path=str(index_path(collection)))
-        if document.uploaded:
-            remove_file(collection, name, found, store)
-        else:
-            store.replace_documents([], found)
+        with closing(changes.open()) as passages:
+            found = [each.id for each in passages.where(PATH_FIELDS[document.entry.kind], [document.entry.path])]
+        changes.make(removed=[Path(document.entry.path).name] if document.uploaded else [], outdated=found)
     return len(found), document.uploaded
 
 
 def delete_collection(collection: str, shared: bool = False) -> int:
     """Delete an index that an upload has made, and all documents that were uploaded to it."""
-    with change_shared(collection) if shared else change_collection(collection) as changes:
+    with change_documents(collection, shared) as changes:
         _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
-        if changes is not None:
-            changes.make(drops=True)
-        else:
-            remove_index(collection)
+        changes.make(drops=True)
     return deleted
 
 
-def _list_shared(collection: str) -> list[IndexedFile]:
-    with closing(open_passages("elasticsearch", collection)) as store:
-        origins = store.count_origins()
-    listed = [IndexedFile(path, kind, Path(path or "").name, passages) for (kind, path), passages in origins.items()]
-    return sorted(listed, key=lambda entry: entry.path or "")
-
-
-def _list(collection: str) -> list[IndexedFile]:
+def _list(collection: str, shared: bool) -> list[IndexedFile]:
+    if shared:
+        return _read_list("elasticsearch", collection)
     path = resolve_index(collection)
-    store = TantivyDocumentStore(path=str(path))
-    listed = [
-        IndexedFile(origin, kind, Path(origin).name, passages)
-        for kind, name in ORIGIN_FIELDS.items()
-        for origin, passages in store.count_values(name).items()
-    ]
-    if sum(entry.passages for entry in listed) == store.count_documents():
-        return sorted(listed, key=lambda entry: entry.path or "")
-    # Some passages have another origin, or a path too long to be a term. Reading them all takes seconds.
+    # Where some passages have another origin, or a path too long to be a term, reading them all takes seconds.
     with _one_listing:
-        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
+        return _read_once(collection, path, (path / "meta.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
-    return list_documents(collection)
+def _read_once(collection: str, path: Path, version: int) -> list[IndexedFile]:
+    return _read_list("tantivy", collection)
+
+
+def _read_list(store: str, collection: str) -> list[IndexedFile]:
+    with closing(open_passages(store, collection)) as passages:
+        origins = passages.count_origins()
+    listed = [IndexedFile(path, kind, Path(path or "").name, count) for (kind, path), count in origins.items()]
+    return sorted(listed, key=lambda entry: entry.path or "")

@@ -126,7 +126,7 @@ class ServedPipeline(BasePipelineWrapper):
                 await pipelines.begin(pipeline, question, **options)
                 # Hayhooks recognises a stream by its class, and describes the result by the annotation.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
-            return self._publish(_check_searched(await pipelines.ask_async(pipeline, question, **options)))
+            return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
     async def _stream_run(
         self, pipeline: Any, question: str, options: Mapping[str, Any]
@@ -141,7 +141,7 @@ class ServedPipeline(BasePipelineWrapper):
                             step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
                             yield {"event": {**step, "data": dict(event.data)}}
                         else:
-                            yield {"result": self._publish(_check_searched(output))}
+                            yield {"result": self._publish(pipelines.refuse_unsearched(output))}
         except Refusal as error:
             yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
         yield "[DONE]"
@@ -324,15 +324,6 @@ def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(own, Mapping):
         raise BadInput("`prefrag` must be an object of options.")
     return read_options({**given, **own}, CHAT)
-
-
-def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result for which no source could be searched."""
-    if failed := pipelines.search_failures(result):
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        message = f"No source could be searched, so the answer rests on no document. {reasons}"
-        raise RunFailed(message, result)
-    return result
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:

@@ -28,14 +28,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
-    "cli": 2_393,
-    "components": 19_836,
-    "evaluation": 9_101,
-    "indexing": 5_477,
-    "pipelines": 1_945,
-    "server": 5_494,
-    "training": 5_793,
-    "tests": 54_139,
+    "cli": 2_377,
+    "components": 19_802,
+    "evaluation": 8_968,
+    "indexing": 5_469,
+    "pipelines": 1_933,
+    "server": 5_400,
+    "training": 5_780,
+    "tests": 52_597,
 }
 
 

@@ -8,14 +8,27 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from prefrag.components.trees import BoostedTrees, TreesMissing
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Training(Generic[T]):
+    """Trees that were trained on all questions, and what was measured before on questions that were held back."""
+
+    output: Path  # the file of the trees
+    questions: int
+    examples: int  # what the trees learnt from: steps, pairs or questions
+    held_back: tuple[T, ...]  # one per dataset
+    seconds: float
+    measured: tuple[Any, ...] = ()  # the trees on further questions, one per dataset
 
 
 class TreeTraining:

@@ -84,11 +84,6 @@ class PopularityRouter(Block):
 
 
 def count_naming(name: str, documents: list[Document]) -> int:
-    """Count the passages that hold a name, in whatever case and with whatever accents.
-
-    :param name: The name.
-    :param documents: The passages.
-    :returns: How many have it in their title or text.
-    """
+    """Count the passages that hold a name, in whatever case and with whatever accents."""
     wanted = f" {comparable(name)} "
     return sum(wanted in f" {comparable(passage_text(document))} " for document in documents)

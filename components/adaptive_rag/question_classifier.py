@@ -37,11 +37,7 @@ class QuestionClassifier(Protocol):
         """
 
     async def classify_async(self, question: str) -> Estimate:
-        """Classify as :meth:`classify` does, without blocking the event loop.
-
-        :param question: The question.
-        :returns: The probabilities of its classes.
-        """
+        """Classify as :meth:`classify` does, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write the classifier as a block of the pipeline's YAML.

@@ -44,11 +44,7 @@ FEATURES = (*_COUNTS, *(f"first_{word}" for word in _FIRST), "first_other", *ASK
 
 
 def names_in(question: str) -> list[str]:
-    """List the names in a question, by their capital letters.
-
-    :param question: The question.
-    :returns: Each run of words with a capital letter, in order.
-    """
+    """List the names in a question, by their capital letters."""
     # The first word has its capital because it begins the sentence.
     _, _, rest = question.strip().partition(" ")
     return [match[0] for match in _NAME.finditer(rest)]

@@ -212,7 +212,6 @@ class CorrectiveEvaluator:
         return _recompose(found, strips, kept), state
 
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
-        """Choose the strips to keep."""
         assert self.strips is not None
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
         # Of two that are as good the earlier one comes first.

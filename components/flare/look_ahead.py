@@ -55,11 +55,6 @@ class LookAhead:
         :returns: ``kept`` where the chain goes on, else ``state``.
         :raises RunError: When the model gave no log probabilities; it holds the state.
         """
-        return self._check(state)
-
-    run_async = at_once(run)
-
-    def _check(self, state: State) -> dict[str, State]:
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
             # An empty or unreadable reply, or the step of a reader without a model.
@@ -92,8 +87,9 @@ class LookAhead:
             return {"state": state}
         return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
 
+    run_async = at_once(run)
+
     def _query(self, state: State) -> str:
-        """Make the query of what is likely in the sentence."""
         kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
         return plain_query(kept) if re.search(r"\w", kept) else ""
 

@@ -200,13 +200,25 @@ class ChatModel:
                 raise ModelServerError(str(error)) from error
         # It may not have answered yet when the component warmed up.
         await either(read_window, read_window_async, chosen)
-        call = _ServerCall(chosen, messages, self._request(kwargs))
+        messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
+        by_name: list[str] = []
         while True:
             try:
-                return call.finish(await either(chosen.call, chosen.call_async, call.messages, call.request, tools))
+                replies = await either(chosen.call, chosen.call_async, messages, request, tools)
+                break
             except ModelServerError as error:
                 learn_window(chosen, error)
-                call.simplify(error)
+                # Each time something goes, so the number of calls is limited.
+                refused, is_named = find_refused(error, request)
+                if not refused:
+                    raise
+                again = f"The call is made again without {' and '.join(refused)}."
+                logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
+                by_name += refused if is_named else []
+                messages, request = leave_out(refused, messages, request)
+        if by_name:
+            remember(chosen, by_name)
+        return {"replies": replies}
 
     run = blocking(run_async)
 
@@ -270,31 +282,6 @@ class ChatModel:
             template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
             request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
         return request
-
-
-class _ServerCall:
-    """A call of a server, made again without the parameters that it refuses."""
-
-    def __init__(self, server: ModelServer, messages: list[ChatMessage], request: dict[str, Any]):
-        self.server = server
-        self.messages, self.request = leave_out(refused_by(server), messages, request)
-        self._named: list[str] = []
-
-    def simplify(self, error: ModelServerError) -> None:
-        """Leave out what the server refused; each time something goes, so the number of calls is limited."""
-        refused, named = find_refused(error, self.request)
-        if not refused:
-            raise error
-        again = f"The call is made again without {' and '.join(refused)}."
-        logger.warning("%s %s%s", error, again, advise(refused, self.server.prefix))
-        self._named += refused if named else []
-        self.messages, self.request = leave_out(refused, self.messages, self.request)
-
-    def finish(self, replies: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
-        """Remember what this server refused by name."""
-        if self._named:
-            remember(self.server, self._named)
-        return {"replies": replies}
 
 
 def _refuse_tools(tools: list[Tool] | None) -> None:

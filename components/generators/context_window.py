@@ -30,11 +30,7 @@ def stated_window(server: ModelServer) -> int | None:
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, once a process; whether it answers is seen at the first call.
-
-    :param server: The server.
-    :param again: Ask one that did not answer once more, after a while.
-    """
+    """Ask a server for its window, once a process; whether it answers is seen at the first call."""
     if not _is_due(server, again):
         return
     # Beforehand, so that of the calls that come while a server hangs only the first one waits for it.
@@ -70,7 +66,7 @@ def learn_window(server: ModelServer, error: Exception) -> None:
 
 def _find_window(server: ModelServer) -> int | None:
     root = server.base_url.rstrip("/")
-    listed = _get(server, f"{root}/models")
+    listed = get_json(f"{root}/models", server.api_key)
     entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
     model = entries.get(server.model) or {}
     # An adapter of vLLM states its base model alone.
@@ -81,7 +77,7 @@ def _find_window(server: ModelServer) -> int | None:
     if not trained:
         return None
     # llama.cpp lists the window with which a model was trained; that of a request is a share of the server's.
-    properties = _get(server, f"{root.removesuffix('/v1')}/props")
+    properties = get_json(f"{root.removesuffix('/v1')}/props", server.api_key)
     return _count((properties.get("default_generation_settings") or {}).get("n_ctx"))
 
 
@@ -89,13 +85,25 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def _get(server: ModelServer, url: str) -> dict[str, Any]:
+def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
+    """Get what a model server says of itself, such as the list of its models.
+
+    :param url: The address.
+    :param api_key: The key; empty for none.
+    :param seconds: How long to wait.
+    :param uses_proxy: Whether to go by a proxy of the environment, which is none for this machine.
+    :returns: The JSON object; empty where the reply is another value.
+    :raises httpx.HTTPError: When the server cannot be reached, or refuses.
+    :raises TimeoutError: When the reply takes too long, or is too long.
+    :raises ValueError: When it is not JSON.
+    """
     import httpx
 
-    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
-    body, deadline = b"", time.monotonic() + _SECONDS
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    body, deadline = b"", time.monotonic() + seconds
     # Without the certificates, whose reading takes longer than the request, where there is nothing to certify.
-    with httpx.stream("GET", url, headers=headers, timeout=_SECONDS, verify=url.startswith("https:")) as response:
+    certifies = url.startswith("https:")
+    with httpx.stream("GET", url, headers=headers, timeout=seconds, verify=certifies, trust_env=uses_proxy) as response:
         response.raise_for_status()
         for part in response.iter_bytes():
             body += part

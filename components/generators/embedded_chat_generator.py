@@ -156,8 +156,6 @@ class EmbeddedChatGenerator(Block):
 
 @dataclass(frozen=True)
 class _Call:
-    """A call in the queue."""
-
     body: dict[str, Any] | None
     future: Future[ChatMessage] = field(default_factory=Future)
 
@@ -182,7 +180,6 @@ class _Model:
         self._thread.start()
 
     def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
-        """Put a call into the queue."""
         call = _Call(body)
         self._calls.put(call)
         return call.future

@@ -350,11 +350,7 @@ def _whole_text(message: ChatMessage) -> str:
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
-    """Read how many tokens a reply may have.
-
-    :param parameters: Generation parameters.
-    :returns: The tokens; None where no parameter limits them.
-    """
+    """Read how many tokens a reply may have."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
     return int(limit) if limit else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 from haystack import component
@@ -133,9 +132,11 @@ class RecordedChatGenerator(Block):
         try:
             output = await call_component(self._model(), _arguments(messages, generation_kwargs, tools))
         except Exception as error:
-            self._record_failure(error, request)
+            self.recording.record(Entry(error=str(error) or type(error).__name__), "reply", self.name, *request)
             raise
-        return self._record_replies(output, request)
+        if not (replies := tuple(output.get("replies") or ())):
+            return output
+        return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
 
     run = blocking(run_async)
 
@@ -169,15 +170,6 @@ class RecordedChatGenerator(Block):
             )
         self.recording.record(Entry(facts=facts), "model", self.name)
         return facts
-
-    def _record_failure(self, error: Exception, request: Sequence[Any]) -> None:
-        self.recording.record(Entry(error=str(error) or type(error).__name__), "reply", self.name, *request)
-
-    def _record_replies(self, output: dict[str, Any], request: Sequence[Any]) -> dict[str, list[ChatMessage]]:
-        replies = tuple(output.get("replies") or ())
-        if not replies:
-            return output
-        return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
 
 
 def _play_entry(kept: Entry) -> dict[str, list[ChatMessage]]:

@@ -61,13 +61,7 @@ def advise(names: Collection[str], prefix: str) -> str:
 def leave_out(
     names: Collection[str], messages: list[ChatMessage], request: dict[str, Any]
 ) -> tuple[list[ChatMessage], dict[str, Any]]:
-    """Remove parameters from a call.
-
-    :param names: Their names.
-    :param messages: The conversation.
-    :param request: The parameters of the call.
-    :returns: The conversation and the remaining parameters.
-    """
+    """Remove parameters from a call."""
     dropped = set(names)
     if "continue_final_message" in dropped and "continue_final_message" in (request.get("extra_body") or {}):
         dropped.add("add_generation_prompt")

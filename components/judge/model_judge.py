@@ -199,7 +199,6 @@ def read_judgement(text: str) -> Verdict | None:
 
 
 def _read_score(value: Any) -> float | None:
-    """Read a score that the model wrote."""
     try:
         score = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -96,11 +96,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
 
 
 def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pair the questions of a conversation with their answers.
-
-    :param history: Its turns, oldest first, as (role, text).
-    :returns: The questions with what was answered, or with nothing.
-    """
+    """Pair the questions of a conversation with their answers."""
     followed = pairwise([*history, ("", "")])
     return [(text, after if by == "assistant" else "") for (role, text), (by, after) in followed if role == "user"]
 

@@ -40,11 +40,6 @@ class ObservationRecorder:
         :param states: The state, once for each source that was searched at the same time.
         :returns: ``state`` with the observation.
         """
-        return {"state": self._record(list(states))}
-
-    run_async = at_once(run)
-
-    def _record(self, states: list[State]) -> State:
         state = reduce(State.merge, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
@@ -58,11 +53,14 @@ class ObservationRecorder:
         source = "+".join(search.source for search in shown if search.documents) if documents else ""
         state = observe(state, documents, source or None)
         if not found or documents:
-            return state
+            return {"state": state}
         held = {identity(document) for document in state.retrieved}
         if all(identity(document) in held for document in found):
-            return state.with_last(note="Nothing new was found.")
-        return state.with_last(note=f"New passages were found, but no more than {self.max_documents} are shown.")
+            return {"state": state.with_last(note="Nothing new was found.")}
+        note = f"New passages were found, but no more than {self.max_documents} are shown."
+        return {"state": state.with_last(note=note)}
+
+    run_async = at_once(run)
 
     def _collect(self, state: State, found: list[Document]) -> list[Document]:
         if self.max_documents is None:

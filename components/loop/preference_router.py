@@ -51,11 +51,6 @@ class PreferenceRouter:
         :param state: The state after a reply.
         :returns: The state under one output.
         """
-        return self._route(state)
-
-    run_async = at_once(run)
-
-    def _route(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings
         if step.action is Action.ANSWER:
             return {"answered": state}
@@ -67,6 +62,8 @@ class PreferenceRouter:
         if step.action is Action.SEARCH:
             return self._search(state)
         return {"retry": self._correct(state)}
+
+    run_async = at_once(run)
 
     def _search(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings

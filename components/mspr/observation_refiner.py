@@ -75,7 +75,6 @@ class ObservationRefiner:
     run = blocking(run_async)
 
     def _over_long(self, state: State) -> int | None:
-        """Find the previous observation, if it is over-long."""
         if not self.enabled or self._call.is_absent:
             return None
         indices = range(len(state.steps) - 2, -1, -1)

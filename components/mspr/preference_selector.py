@@ -60,7 +60,6 @@ class PreferenceSelector:
     run_async = at_once(run)
 
     def _select(self, state: State) -> tuple[str, str]:
-        """Select the source of a search, with the reason."""
         settings, named = state.settings, state.step.named_source
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:

@@ -31,7 +31,6 @@ class ClassifierMissing(Missing):
     """Report that there is no trained classifier, or no package that runs it; the message states what to do."""
 
     def __init__(self, reason: str):
-        """Make the error."""
         super().__init__(
             f"{reason} The pipeline dr_rag_qdc needs no classifier: it retrieves in two stages and selects by rank."
         )

@@ -73,11 +73,7 @@ def quote_title(title: str) -> str:
 
 
 def quote_line(text: str) -> str:
-    """Quote a text in one line.
-
-    :param text: The text, which may be untrusted.
-    :returns: Its words.
-    """
+    """Quote a text in one line."""
     return _break_signs(_flatten(text))
 
 

@@ -35,12 +35,7 @@ def _compile(path: Path, modified: int) -> Template:
 
 
 def own_file(prompt: str, prompts: str) -> Path | None:
-    """Find a prompt in a folder of the user.
-
-    :param prompt: The name of a shipped prompt, or ``passage``.
-    :param prompts: ``product``, ``plain`` or the folder.
-    :returns: The file; None where there is none.
-    """
+    """Find a prompt in a folder of the user."""
     if prompts in MODES:
         return None
     path = Path(prompts).expanduser() / f"{prompt}.jinja"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -43,24 +44,40 @@ class EncoderScores:
     """
 
     def __init__(self, parts: Sequence[Scored]):
+        self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        before = accumulate((len(part.encoded.texts) for part in parts), initial=0)
-        self._passage = np.concatenate(
-            [
-                np.where(np.array(part.encoded.passage) < 0, -1, np.array(part.encoded.passage) + shift)
-                for part, shift in zip(parts, before, strict=False)
-            ]
-        )
         self._begin = [place for part in parts for place in part.encoded.begin]
         self._end = [place for part in parts for place in part.encoded.end]
-        is_text = self._passage >= 0
-        self.start = _log_shares(np.concatenate([part.start for part in parts]), is_text)
-        self.end = _log_shares(np.concatenate([part.end for part in parts]), is_text)
         # Of a span, yes, no and none: of the part that is likeliest to hold an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
-        self._starts_at = {place: token for token, place in enumerate(zip(self._passage, self._begin, strict=True))}
-        self._ends_at = {place: token for token, place in enumerate(zip(self._passage, self._end, strict=True))}
+
+    # Of most inputs nobody asks more than the kinds.
+    @cached_property
+    def _passage(self) -> Values:
+        before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
+        places = [np.array(part.encoded.passage) for part in self._parts]
+        return np.concatenate(
+            [np.where(place < 0, -1, place + shift) for place, shift in zip(places, before, strict=False)]
+        )
+
+    @cached_property
+    def start(self) -> Values:
+        """The logarithm of the probability of each token as the start of the answer."""
+        return _log_shares(np.concatenate([part.start for part in self._parts]), self._passage >= 0)
+
+    @cached_property
+    def end(self) -> Values:
+        """The same as its end."""
+        return _log_shares(np.concatenate([part.end for part in self._parts]), self._passage >= 0)
+
+    @cached_property
+    def _starts_at(self) -> dict[tuple[int, int], int]:
+        return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._begin, strict=True))}
+
+    @cached_property
+    def _ends_at(self) -> dict[tuple[int, int], int]:
+        return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidate: SpanCandidate) -> tuple[float, float]:
         """Score a span.
@@ -90,16 +107,17 @@ class EncoderScores:
         :returns: The spans, the likeliest first.
         """
         found: list[tuple[float, int, int]] = []
-        for start in map(int, np.argsort(-self.start, kind="stable")[:_STARTS]):
-            if self._passage[start] < 0:
+        starts, ends, of = self.start.tolist(), self.end.tolist(), self._passage.tolist()
+        for start in np.argsort(-self.start, kind="stable")[:_STARTS].tolist():
+            if of[start] < 0:
                 continue
-            for end in range(start, min(start + _LONGEST_SPAN, len(self._passage))):
-                if self._passage[end] != self._passage[start]:
+            for end in range(start, min(start + _LONGEST_SPAN, len(of))):
+                if of[end] != of[start]:
                     break
-                found.append((float(self.start[start] + self.end[end]), start, end))
+                found.append((starts[start] + ends[end], start, end))
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
         for _, start, end in heapq.nlargest(3 * most, found):
-            passage = int(self._passage[start])
+            passage = of[start]
             whole = self.texts[passage][self._begin[start] : self._end[end]]
             text = whole.strip(_EDGES)
             begin = self._begin[start] + len(whole) - len(whole.lstrip(_EDGES))

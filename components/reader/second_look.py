@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 
 import numpy as np
@@ -38,20 +38,22 @@ class SecondLook:
         self._asked = question_weights(question, weight)
         self._head = question_weights(question_head(question), weight)
         self._shifts = [len(passage_text(title, text)) - len(text) for title, text in passages]
+        # By passage and sentence of a candidate.
+        self._found: dict[tuple[int, int], tuple[Passage | None, frozenset[str]]] = {}
 
     @cached_property
     def _spans(self) -> list[list[tuple[int, int]]]:
         return [sentence_spans(text) or [(0, len(text))] for _, text in self._passages]
 
     @cached_property
-    def _stems(self) -> list[list[set[str]]]:
+    def _stems(self) -> list[list[frozenset[str]]]:
         return [
             [stems_of(text[begin:end]) for begin, end in spans]
             for (_, text), spans in zip(self._passages, self._spans, strict=True)
         ]
 
     @cached_property
-    def _titles(self) -> list[set[str]]:
+    def _titles(self) -> list[frozenset[str]]:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
@@ -125,15 +127,20 @@ class SecondLook:
         spans = self._spans[candidate.passage]
         return max((place for place, span in enumerate(spans) if span[0] <= begin), default=0)
 
-    def _held(self, candidate: SpanCandidate) -> set[str]:
+    def _held(self, candidate: SpanCandidate) -> frozenset[str]:
         sentence = self._stems[candidate.passage][self._sentence_of(candidate)]
         return sentence | self._titles[candidate.passage]
 
-    def _second(self, candidate: SpanCandidate) -> tuple[Passage | None, set[str]]:
-        held = self._held(candidate)
-        best, found, stems = 0.0, None, set[str]()
+    def _second(self, candidate: SpanCandidate) -> tuple[Passage | None, frozenset[str]]:
+        place = candidate.passage, self._sentence_of(candidate)
+        if place not in self._found:
+            self._found[place] = self._find_second(candidate.passage, self._held(candidate))
+        return self._found[place]
+
+    def _find_second(self, passage: int, held: frozenset[str]) -> tuple[Passage | None, frozenset[str]]:
+        best, found, stems = 0.0, None, frozenset[str]()
         for place, (title, text) in enumerate(self._passages):
-            if place == candidate.passage:
+            if place == passage:
                 continue
             for own, (begin, end) in zip(self._stems[place], self._spans[place], strict=True):
                 both = own | self._titles[place]
@@ -143,5 +150,5 @@ class SecondLook:
         return found, stems
 
     @staticmethod
-    def _rarest(weights: dict[str, float], held: set[str]) -> float:
+    def _rarest(weights: dict[str, float], held: Set[str]) -> float:
         return max((weight for one, weight in weights.items() if one not in held), default=0.0)

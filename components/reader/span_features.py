@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +38,8 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
+# What is kept of passages, each with its question, and of texts: the runs in progress read them at each step.
+_KEPT_PASSAGES, _KEPT_TEXTS, _KEPT_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
     "words", "characters", "has_capital", "has_digit", "of_people", "share_in_question", "is_in_question",
@@ -83,12 +86,13 @@ def stem(word: str) -> str:
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
-def stems_of(text: str) -> set[str]:
+@lru_cache(maxsize=_KEPT_TEXTS)
+def stems_of(text: str) -> frozenset[str]:
     """List the stems of a text's words."""
-    return {stem(word) for word in _WORD.findall(text.lower())}
+    return frozenset(stem(word) for word in _WORD.findall(text.lower()))
 
 
-def held_weight(asked: dict[str, float], stems: set[str]) -> float:
+def held_weight(asked: dict[str, float], stems: Set[str]) -> float:
     """Sum the weights of what is held, in the order of the question: a sum of floats depends on its order."""
     return sum(value for one, value in asked.items() if one in stems)
 
@@ -136,37 +140,65 @@ def span_features(
     :param weight: The weight of a word, from 0 to 1.
     :returns: The candidates with their features.
     """
-    spoken = f" {comparable(question)} "
-    asked = question_weights(question, weight)
-    words = [PassageWords(title, text, asked) for title, text in passages]
-    candidates = [one for place, passage in enumerate(passages) for one in span_candidates(place, *passage)]
+    parts = [_read_passage(question, title, text, weight) for title, text in passages]
+    words = [part.words for part in parts]
+    candidates = [
+        SpanCandidate(place, one.text, one.kind, one.begin, one.end)
+        for place, part in enumerate(parts)
+        for one in part.candidates
+    ]
+    keys = [key for part in parts for key in part.keys]
     proposed = scores.best_spans(20) if scores is not None else []
     known = {(one.passage, one.begin, one.end) for one in candidates}
-    candidates += [one for one in proposed if (one.passage, one.begin, one.end) not in known]
+    further = [one for one in proposed if (one.passage, one.begin, one.end) not in known]
+    candidates += further
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
-    keys = [answer_key(one.text) for one in candidates]
+    spoken, stems = f" {comparable(question)} ", set(question_weights(question, weight))
+    keys += [answer_key(one.text) for one in further]
+    own = [part.rows for part in parts if part.keys]
+    if further:
+        rows = [_features_of(one, answer_key(one.text), words[one.passage], spoken, stems, weight) for one in further]
+        own.append(np.array(rows, np.float32))
     links = _Links(spoken, words)
-    occurs = {key: sum(f" {key} " in word.spoken for word in words) for key in set(keys)}
-    form = asked_for(question)
-    stems = set(asked)
+    occurs = {key: sum(spaced in word.spoken for word in words) for key in set(keys) if (spaced := f" {key} ")}
     best_covers = max(word.covers for word in words)
-    rows = [
-        form
-        + _features_of(one, key, words[one.passage], spoken, stems, weight)
-        + links.features_of(one, key, words)
-        + [
-            words[one.passage].covers,
-            words[one.passage].covers - best_covers,
-            occurs[key],
-            *links.year_ranks(one, key),
-            float(one.kind in ("date", "year") and one.text[-4:] == str(next(iter(words[one.passage].years), ""))),
-            max((weight(word) for word in key.split()), default=0.0),
-        ]
+    of_passage = [
+        [place, *links.features_of(place), word.covers, word.covers - best_covers] for place, word in enumerate(words)
+    ]
+    among = [
+        [*of_passage[one.passage], occurs[key], *links.year_ranks(one, key)]
         for one, key in zip(candidates, keys, strict=True)
     ]
-    read = _read_features(candidates, keys, proposed, scores, links)
-    return Spans(candidates, keys, np.concatenate([np.array(rows, np.float32), read], axis=1))
+    alone = np.concatenate(own)
+    columns = [
+        np.tile(np.array(asked_for(question), np.float32), (len(candidates), 1)),
+        alone[:, :-_AFTER],
+        np.array(among, np.float32),
+        alone[:, -_AFTER:],
+        _read_features(candidates, keys, proposed, scores, links),
+    ]
+    return Spans(candidates, keys, np.concatenate(columns, axis=1))
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A passage as it is read for a question, whatever the other passages are."""
+
+    words: PassageWords
+    candidates: list[SpanCandidate]
+    keys: list[str]
+    rows: Values
+
+
+@lru_cache(maxsize=_KEPT_PASSAGES)
+def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _Read:
+    asked = question_weights(question, weight)
+    words, spoken, stems = PassageWords(title, text, asked), f" {comparable(question)} ", set(asked)
+    candidates = span_candidates(0, title, text)
+    keys = [answer_key(one.text) for one in candidates]
+    rows = [_features_of(one, key, words, spoken, stems, weight) for one, key in zip(candidates, keys, strict=True)]
+    return _Read(words, candidates, keys, np.array(rows, np.float32))
 
 
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
@@ -179,6 +211,10 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     found = word_weights_of(question, weight)
     total = sum(found.values()) or 1.0
     return {one: value / total for one, value in found.items()}
+
+
+# The last of what is known of a span without the other passages; the features before them need these.
+_AFTER = 2
 
 
 def _features_of(
@@ -198,11 +234,11 @@ def _features_of(
     before = passage.text[max(0, one.begin - 9) : one.begin]
     follows = passage.text[one.end : one.end + 1]
     return [
-        *(float(one.kind == kind) for kind in KINDS),
+        *_ROW_OF_KIND[one.kind],
         len(own),
         len(one.text),
         float(one.text[:1].isupper()),
-        float(any(sign.isdigit() for sign in one.text)),
+        float(any(map(str.isdigit, one.text))),
         float(_PEOPLE.search(one.text) is not None),
         sum(word in asked for word in own) / max(1, len(own)),
         float(bool(key) and f" {key} " in spoken),
@@ -219,12 +255,19 @@ def _features_of(
         float(any(begin < one.begin < end for begin, end in passage.in_brackets)),
         float(_DASH.search(before) is not None),
         float(follows in (".", ";", "")),
-        *(float(not stems.isdisjoint(near if cue in ("family", "won") else left)) for cue, stems in _CUES.items()),
-        one.passage,
+        *(_near_cues(left, near) if not near.isdisjoint(_OF_CUES) else _NO_CUES),
+        float(one.kind in ("date", "year") and one.text[-4:] == str(next(iter(passage.years), ""))),
+        max(map(weight, key.split()), default=0.0),
     ]
 
 
-_OTHER_TITLE = len(KINDS) + 8
+_ROW_OF_KIND = {kind: [float(kind == other) for other in KINDS] for kind in KINDS}
+_OF_CUES = frozenset().union(*_CUES.values())
+_NO_CUES = [0.0] * len(_CUES)
+
+
+def _near_cues(left: list[str], near: set[str]) -> list[float]:
+    return [float(not stems.isdisjoint(near if cue in ("family", "won") else left)) for cue, stems in _CUES.items()]
 
 
 class _Links:
@@ -266,10 +309,9 @@ class _Links:
         """Find the passage that a span is about: the one with that title, else its own."""
         return self._place_of.get(key, one.passage)
 
-    def features_of(self, one: SpanCandidate, key: str, words: Sequence[PassageWords]) -> list[float]:
-        place = one.passage
+    def features_of(self, place: int) -> list[float]:
         return [
-            len(words),
+            len(self.titles),
             float(self.named[place]),
             sum(self.named),
             self.linked[place],
@@ -329,6 +371,7 @@ def word_weights(tokenizer: object) -> WordWeight:
     # Before the commonest word there are signs and single letters.
     first, size = known.get("the", 0), len(known)
 
+    @lru_cache(maxsize=_KEPT_WORDS)
     def weight(word: str) -> float:
         number = known.get(word)
         if number is None:

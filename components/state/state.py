@@ -422,11 +422,7 @@ class State(_Value):
         return replace(self, steps=(*self.steps, step))
 
     def with_last(self, **changes: Any) -> State:
-        """Change the last step.
-
-        :param changes: Its fields by name.
-        :returns: The state with the changed step.
-        """
+        """Change the last step."""
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
@@ -457,11 +453,7 @@ class State(_Value):
         return replace(self, usage=counted)
 
     def with_traffic(self, sent: ModelTraffic) -> State:
-        """Count what was sent to a model, also where no reply came.
-
-        :param sent: What was sent.
-        :returns: The state with it counted.
-        """
+        """Count what was sent to a model, also where no reply came."""
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:

@@ -46,11 +46,7 @@ def title_key(title: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Normalise a text as `title_key` does, so that the keys of the titles that it mentions are in it.
-
-    :param text: Any text.
-    :returns: Its words with a space between them.
-    """
+    """Normalise a text as `title_key` does, so that the keys of the titles that it mentions are in it."""
     return " ".join(_words(text)).casefold()
 
 

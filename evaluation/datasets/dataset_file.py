@@ -179,8 +179,6 @@ def check_unicode(text: str, key: str) -> None:
 
 
 class _Member(DatasetFile):
-    """A file in an archive."""
-
     def __init__(self, path: Path, packed: BinaryIO):
         self.path = path
         self._packed = packed

@@ -36,10 +36,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
-    """Count the calls to a model by their caller.
-
-    :returns: The number of calls of each: ``reasoner``, ``judge``, ``reflector`` and so on.
-    """
+    """Count the calls to a model by their caller."""
     calls = (result.get("usage") or {}).get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
 

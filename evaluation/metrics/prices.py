@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from prefrag.components.errors import BadInput, Missing
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 @dataclass(frozen=True)
 class ModelPrice:
     """The price of a model's tokens, in the table's currency."""
 
-    prompt_per_million: float  # for a million tokens read
-    completion_per_million: float  # for a million tokens written
+    prompt_per_million: Amount  # for a million tokens read
+    completion_per_million: Amount  # for a million tokens written
 
 
 @dataclass(frozen=True)
 class Prices:
     """A table of prices. All amounts are in its currency, whatever that is."""
 
-    models: Mapping[str, ModelPrice] = field(default_factory=dict)
+    models: dict[str, ModelPrice] = field(default_factory=dict)
     # The price of a thousand queries, by the name of the provider that the trace gives.
-    search: Mapping[str, float] = field(default_factory=dict)
+    search: dict[str, Amount] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
@@ -38,11 +41,16 @@ class Prices:
         :returns: The prices.
         :raises ValueError: When a price is missing, is no number or is negative.
         """
-        search = _table(table.get("search") or {}, "search")
-        return cls(
-            models={str(name): _model_price(name, entry) for name, entry in table.items() if name != "search"},
-            search={str(name): _amount(price, f"search, {name}") for name, price in search.items()},
-        )
+        models = {name: entry for name, entry in table.items() if name != "search"}
+        try:
+            return TypeAdapter(cls).validate_python({"models": models, "search": table.get("search") or {}})
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ", ".join(map(str, [part for part in first["loc"] if part != "models"]))
+            raise ValueError(
+                f"The price of {place} cannot be used ({first['msg']}): give a number that is not negative, for each "
+                "model prompt_per_million and completion_per_million."
+            ) from error
 
     def cost(self, results: Sequence[Mapping[str, Any]], model: str | None = None) -> dict[str, Any]:
         """Work out what runs cost.
@@ -95,27 +103,3 @@ def read_prices(prices: Path | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise BadInput(f"The table of prices {prices} must be a JSON object, one entry a model.")
     return table
-
-
-def _model_price(name: str, entry: Any) -> ModelPrice:
-    values = _table(entry, name)
-    for key in ("prompt_per_million", "completion_per_million"):
-        if key not in values:
-            raise ValueError(f"The price of {name} lacks '{key}': give the price of a million tokens, or 0.")
-    return ModelPrice(
-        _amount(values["prompt_per_million"], f"{name}, prompt_per_million"),
-        _amount(values["completion_per_million"], f"{name}, completion_per_million"),
-    )
-
-
-def _table(entry: Any, name: str) -> Mapping[str, Any]:
-    if not isinstance(entry, Mapping):
-        raise ValueError(f"The prices of {name} are {entry!r}: give a table of numbers.")
-    return entry
-
-
-def _amount(value: Any, name: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise ValueError(f"The price of {name} is {value!r}: give a number that is not negative.")
-    return float(value)

@@ -80,7 +80,6 @@ def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Se
 
 
 def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each value over those that have it."""
     gathered: dict[str, list[float]] = {}
     for one in values:
         for name, value in one.items():

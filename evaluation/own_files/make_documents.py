@@ -1,10 +1,11 @@
 """Make the documents that the questions about people's own files are asked of, and check the questions against them.
 
-python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--languages]
+python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--train | --languages]
 
 The manuals come out of Debian packages, pinned in packages.json; the files of four invented organisations are written
-from organisations/*.yaml. Manual pages are set with groff, which has to be there. With --languages it makes those of
-the questions in six languages instead, which languages.json pins.
+from organisations/*.yaml. Manual pages are set with groff, which has to be there. With --train it makes the documents
+of train.jsonl instead (packages_train.json, organisations/train/*.yaml), with --languages those of the questions in
+six languages, which languages.json pins.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from prefrag.components.errors import BadInput
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.office_documents import write_organisations
 
-_MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d")
+_MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d\w*")
 _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
@@ -41,11 +42,12 @@ def read_packages(name: str) -> list[dict[str, Any]]:
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
     """Read a .deb file from a folder, into which apt-get fetches it where it is not there."""
     name, version = package["package"], package["version"]
-    pattern = f"{name}_{version.split(':')[-1]}_*.deb"
-    if not list(folder.glob(pattern)) and shutil.which("apt-get"):
+    # A mirror leaves the epoch out of the name, apt-get writes it with %3a.
+    shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
+    if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    if not (found := sorted(folder.glob(pattern))):
+    if not (found := sorted(path for pattern in shown for path in folder.glob(pattern))):
         raise BadInput(f"{name} {version} is not in {folder} and cannot be fetched: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
@@ -96,26 +98,30 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 def make_documents(
     folder: Annotated[Path, typer.Argument(help="Where the documents go; it may not be there yet.")],
     packages: Annotated[Path | None, typer.Option(help="The .deb files; what is missing is fetched into it.")] = None,
+    train: Annotated[bool, typer.Option(help="Those of the questions for fitting instead.")] = False,
     languages: Annotated[bool, typer.Option(help="Those of the questions in six languages instead.")] = False,
 ) -> None:
     """Make the documents, check the questions, and say what there is."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
+    pins = "packages_train.json" if train else "languages.json" if languages else "packages.json"
     try:
+        if train and languages:
+            raise BadInput("--train and --languages make different documents: choose one.")
         if folder.exists():
             raise BadInput(f"{folder} is there already: name a folder that is not.")
         if not shutil.which("groff"):
             raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
-        for package in read_packages("languages.json" if languages else "packages.json"):
+        for package in read_packages(pins):
             place = package.get("folder", f"manuals/{package['package']}")
             written = write_package(package, find_package(package, debs), folder / place)
             print(f"{package['package']} {package['version']}, {place}: {written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error
     if not languages:
-        print(f"organisations: {write_organisations(folder / 'office')} files")
-    halves = ("languages",) if languages else ("dev", "test")
-    faults = find_faults([question for half in halves for question in read_questions(half)], folder)
+        print(f"organisations: {write_organisations(folder / 'office', train)} files")
+    sets = ("train",) if train else ("languages",) if languages else ("dev", "test")
+    faults = find_faults([question for name in sets for question in read_questions(name)], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults))
 

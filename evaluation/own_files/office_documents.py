@@ -14,15 +14,15 @@ import yaml
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
-def read_organisations() -> list[dict[str, Any]]:
-    """Read the files of all organisations: each with its path and what is in it."""
-    sources = sorted(Path(__file__).parent.glob("organisations/*.yaml"))
+def read_organisations(train: bool = False) -> list[dict[str, Any]]:
+    """Read the files of all organisations of dev and test, or of train: each with its path and what is in it."""
+    sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
 
-def write_organisations(folder: Path) -> int:
-    """Write the files of all organisations, and return how many there are."""
-    files = read_organisations()
+def write_organisations(folder: Path, train: bool = False) -> int:
+    """Write the files of all organisations of dev and test, or of train, and return how many there are."""
+    files = read_organisations(train)
     for file in files:
         path = folder / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -174,7 +174,6 @@ def describe_retriever(pipeline: Block) -> str | None:
 
 
 def _find_generators(pipeline: Block) -> list[Block]:
-    """Return the models that the parts of a pipeline call."""
     found: list[Block] = []
     for block in blocks(pipeline):
         generator: Any = parameters_of(block).get("chat_generator")

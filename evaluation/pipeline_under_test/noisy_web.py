@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any
 
-from haystack import Document, component, default_to_dict
-from haystack.core.serialization import component_to_dict
+from haystack import Document, component
 
+from prefrag.components.block import Block
 from prefrag.components.text.term_statistics import passage_text, words
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.datasets import load_questions, read_passages
@@ -24,7 +23,7 @@ _TRIES = 50
 
 
 @component
-class NoisyWeb:
+class NoisyWeb(Block):
     """Show what stands in for the web as a search engine does: snippets instead of passages, and junk between them.
 
     Each place of a result list is junk with the chance that is set; what was found moves down, and the last of it falls
@@ -53,19 +52,6 @@ class NoisyWeb:
         self.questions = questions
         self.format = format
         self.seed = seed
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever."""
-        return default_to_dict(
-            self,
-            web=component_to_dict(self.web, "web"),
-            sentences=self.sentences,
-            junk=self.junk,
-            corpus=self.corpus,
-            questions=self.questions,
-            format=self.format,
-            seed=self.seed,
-        )
 
     @property
     def stays_local(self) -> bool:

@@ -50,7 +50,6 @@ class Replacement:
         return replace_parts(self.pipeline, self._change_block)
 
     def _change_block(self, block: Block) -> Block:
-        """Replace the parts of one block."""
         kind, parameters = block["type"], dict(parameters_of(block))
         if kind.endswith(".StateBuilder"):
             parameters["prompts"] = self.experiment.prompts

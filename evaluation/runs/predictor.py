@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from prefrag.components.errors import find_cause
 from prefrag.components.recording import NotRecorded
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
@@ -17,15 +18,7 @@ from prefrag.pipelines.asking import RunFailed, ask_async
 def open_predictor(
     setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
 ) -> Iterator[Callable[[Question], Awaitable[tuple[dict[str, Any], bool]]]]:
-    """Build the pipeline under test, in the process that runs it.
-
-    :param setup: The pipeline.
-    :param retries: How often a question that fails is run again.
-    :param deadline: The seconds of one run.
-    :param contents: Whether the texts of the documents are kept.
-    :param simulated: Whether the simulated reader answers.
-    :returns: A context with what runs a question.
-    """
+    """Build the pipeline under test, in the process that runs it."""
     with setup.environment():
         yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
 
@@ -42,11 +35,7 @@ class Predictor:
         self._reached = False
 
     async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
-        """Run one question.
-
-        :param question: The question.
-        :returns: Its prediction, and whether a server has been reached so far.
-        """
+        """Run one question."""
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()
@@ -83,25 +72,12 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            self._reached = self._reached or not _is_unreached(error)
-            if missing := _find_cause(error, NotRecorded):
+            # A server that cannot be reached is behind some.
+            self._reached = self._reached or find_cause(error, ConnectionError) is None
+            if missing := find_cause(error, NotRecorded):
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
                     "pipeline, corpora and settings of the recording, or complete it with `record`."
                 ) from error
             result = error.result if isinstance(error, RunFailed) else {}
             return result, str(error) or type(error).__name__
-
-
-def _is_unreached(error: BaseException) -> bool:
-    """Check whether a server that cannot be reached is behind an error."""
-    return _find_cause(error, ConnectionError) is not None
-
-
-def _find_cause(
-    error: BaseException, kind: type[BaseException] | tuple[type[BaseException], ...]
-) -> BaseException | None:
-    link: BaseException | None = error
-    while link is not None and not isinstance(link, kind):
-        link = link.__cause__
-    return link

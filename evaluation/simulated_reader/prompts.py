@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from haystack.dataclasses import ChatMessage
@@ -76,7 +77,7 @@ def read_call(
     schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
     stop = kwargs.get("stop") or []
     most = _MOST.search(head)
-    limit = int(most[1]) if most else None
+    step = partial(Call, "step", question, text, transcript, most=int(most[1]) if most else None)
     match schema.get("name"):
         case "verdict":
             place = _find_last_found(messages, text)
@@ -86,13 +87,9 @@ def read_call(
         case "question" | "retrieval" | "critique" | "relevance" | "keywords" as kind:
             return Call(kind, question, text)
         case "step":
-            return _json_step(question, text, transcript, limit, schema["schema"])
+            return _json_step(step, transcript, schema["schema"])
     if tools:
-        return Call(
-            "step",
-            question,
-            text,
-            transcript,
+        return step(
             form="tools",
             tools=tuple(tool.name for tool in tools),
             searches=tuple(
@@ -100,32 +97,24 @@ def read_call(
                 for message in messages
                 for call in message.tool_calls
             ),
-            most=limit,
             may_search=kwargs.get("tool_choice") != "none",
             evaluates="Self-Evaluation:" in head,
         )
     if "\nObservation:" in stop:
         named = _TEXT_TOOLS.search(head)
-        return Call(
-            "step",
-            question,
-            text,
-            transcript,
+        return step(
             tools=tuple(named[1].split(" or ")) if named else (),
             searches=tuple(_TEXT_SEARCH.findall(transcript)),
-            most=limit,
             may_search=not text.rstrip().endswith("Final Answer:"),
             evaluates="Self-Evaluation:" in head,
         )
     if stop and all(tag.startswith("</") for tag in stop):
-        return _tagged_step(question, text, transcript, limit, [tag[2:-1] for tag in stop])
+        return _tagged_step(step, text, transcript, [tag[2:-1] for tag in stop])
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
         # The question is the first query of a chain.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
-        return Call(
-            "step", question, text, transcript, form="cot", tools=("",), searches=searches, most=limit, may_search=True
-        )
+        return step(form="cot", tools=("",), searches=searches, may_search=True)
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
     raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")
@@ -136,19 +125,14 @@ def _find_last_found(messages: Sequence[ChatMessage], text: str) -> int:
     return text.rfind(results[-1]) if results else [match.start() for match in _FOUND.finditer(text)][-1]
 
 
-def _json_step(question: str, text: str, transcript: str, most: int | None, schema: Mapping[str, Any]) -> Call:
+def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, Any]) -> Call:
     ways = [way["properties"] for way in schema.get("anyOf", [schema])]
     search: Mapping[str, Any] = next((way for way in ways if "query" in way), {})
     answer: Mapping[str, Any] = next((way for way in ways if "answer" in way), {})
-    return Call(
-        "step",
-        question,
-        text,
-        transcript,
+    return step(
         form="json",
         tools=tuple(search["action"]["enum"]) if search else (),
         searches=tuple(_json_searches(transcript)),
-        most=most,
         may_search=bool(search),
         may_answer=bool(answer),
         choices=tuple(search["query"].get("enum", ())) if search else (),
@@ -170,20 +154,15 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
     return found
 
 
-def _tagged_step(question: str, text: str, transcript: str, most: int | None, names: list[str]) -> Call:
+def _tagged_step(step: Callable[..., Call], text: str, transcript: str, names: list[str]) -> Call:
     # The closing tags of the search, of each tool where there are several, and of the answer.
     search, *tools, answer = names
     searching = "|".join(re.escape(name) for name in (search, *tools))
     think = _THINK.search(text)
-    return Call(
-        "step",
-        question,
-        text,
-        transcript,
+    return step(
         form="tags",
         tools=tuple(tools) or (search,),
         searches=tuple(re.findall(rf"<({searching})>(.*?)</\1>", transcript, re.DOTALL)),
-        most=most,
         may_search=not text.rstrip().endswith(f"<{answer}>"),
         tags=(think[1] if think else "think", search, answer),
     )

@@ -99,7 +99,6 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
 
 
 def _word_queries(question: str) -> Iterator[str]:
-    """Yield the words of the question, and each half of them."""
     words = keywords(question).split()
     yield " ".join(words)
     yield " ".join(words[: len(words) // 2])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +12,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
@@ -30,8 +29,6 @@ from prefrag.evaluation.simulated_reader.gold import (
 from prefrag.evaluation.simulated_reader.policy import Policy, draw, is_right, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
 from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, queries
-
-CONTEXT_WINDOW = 131_072
 
 
 @component
@@ -74,30 +71,23 @@ class SimulatedReader:
     """
 
     model_host = THIS_MACHINE
+    context_window = 131_072
 
     def __init__(
         self,
         questions: str | Sequence[str],
         corpus: str | Sequence[str],
-        context_window: int = CONTEXT_WINDOW,
-        latency: float = 0.0,
         format: str = "auto",
         web_sentences: int = 0,
         **policy: Any,
     ):
         """Check the settings; the files are read when the reader warms up."""
-        if context_window < 1 or latency < 0:
-            raise ValueError(
-                f"context_window is {context_window} and latency {latency}: set them above 0, and to 0 or more."
-            )
         if web_sentences < 0:
             raise ValueError(f"web_sentences is {web_sentences}: set it to 0 or more.")
         self.questions = _list_paths(questions)
         self.corpus = _list_paths(corpus)
         if not self.questions or not self.corpus:
             raise ValueError("`questions` and `corpus` each need a file: the reader must know the gold passages.")
-        self.context_window = context_window
-        self.latency = latency
         self.format = format
         self.web_sentences = web_sentences
         self.policy = Policy(**policy)
@@ -108,8 +98,6 @@ class SimulatedReader:
             self,
             questions=self.questions,
             corpus=self.corpus,
-            context_window=self.context_window,
-            latency=self.latency,
             format=self.format,
             web_sentences=self.web_sentences,
             **asdict(self.policy),
@@ -127,21 +115,9 @@ class SimulatedReader:
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """Reply as the gold passages allow."""
-        if self.latency:
-            time.sleep(self.latency)
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self,
-        messages: list[ChatMessage],
-        generation_kwargs: dict[str, Any] | None = None,
-        tools: list[Tool] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Reply as :meth:`run` does, without blocking the event loop for the latency."""
-        if self.latency:
-            await asyncio.sleep(self.latency)
-        return {"replies": [self._reply(messages, generation_kwargs, tools)]}
+    run_async = at_once(run)
 
     def _gold(self) -> Mapping[str, GoldQuestion]:
         return load_gold(self.questions, self.corpus, self.format, self.policy.yes_no, self.web_sentences)
@@ -161,17 +137,19 @@ class SimulatedReader:
             case "review":
                 reply = replies.review(self._label(gold, shown, call.answer))
             case "question":
-                reply = replies.question(call.question)
+                reply = replies.write_object(question=call.question)
             case "relevance":
-                reply = replies.relevance(self._relevance(call, gold))
+                reply = replies.write_object(**self._relevance(call, gold))
             case "keywords":
-                reply = replies.keywords(keywords(call.question) or call.question)
+                reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                reply = replies.retrieval()
+                # It answers nothing from memory.
+                reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
             case "summary":
-                reply = replies.summary(_write_summary(gold, shown))
+                summary = _write_summary(gold, shown) or "Nothing in these passages bears on the question."
+                reply = ChatMessage.from_assistant(summary)
             case _:
                 reply = self._step(call, gold, shown)
         prompt = sum(estimate_tokens("\n".join(_list_texts(message))) for message in messages)
@@ -254,11 +232,11 @@ class SimulatedReader:
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
 
-    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, bool]:
+    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, int]:
         scores = {}
         for number, title, text in read_numbered(call.text):
             wrong = self._draw(gold, "relevance", title, text) < self.policy.judge_error
-            scores[number] = gold.is_part(title, text) != wrong
+            scores[number] = 10 if gold.is_part(title, text) != wrong else 0
         return scores
 
     def _draw(self, gold: GoldQuestion, *situation: object) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
@@ -61,43 +60,23 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
 def verdict(status: bool) -> ChatMessage:
     """Write the judge's reply."""
     analysis = "The new passages say something that was missing." if status else "The new passages say nothing new."
-    return _object(analysis=analysis, status=str(status))
+    return write_object(analysis=analysis, status=str(status))
 
 
 def reflection(label: Label) -> ChatMessage:
     """Write the reply of a separate reflection."""
-    return _object(explanation=_REASONS[label], label=label.value, suggestions="")
+    return write_object(explanation=_REASONS[label], label=label.value, suggestions="")
 
 
 def review(label: Label) -> ChatMessage:
     """Write the reply of MSPR's review."""
-    reason = _REASONS[label]
-    return _object(effectiveness=reason, completeness=reason, correctness=reason, label=str(label is Label.CORRECT))
-
-
-def question(text: str) -> ChatMessage:
-    """Write the reply of the rewriter."""
-    return _object(question=text)
-
-
-def relevance(scores: Mapping[str, bool]) -> ChatMessage:
-    """Write the scores of CRAG's evaluator, by the numbers of the passages."""
-    return _object(**{number: 10 if relevant else 0 for number, relevant in scores.items()})
-
-
-def keywords(text: str) -> ChatMessage:
-    """Write the reply of CRAG's rewriter."""
-    return _object(query=text)
-
-
-def retrieval() -> ChatMessage:
-    """Write the reply that decides to retrieve: this reader answers nothing from memory."""
-    return _object(explanation="Without a passage nothing is known.", retrieve="yes")
+    reason = dict.fromkeys(("effectiveness", "completeness", "correctness"), _REASONS[label])
+    return write_object(**reason, label=str(label is Label.CORRECT))
 
 
 def critique(text: str, worth: int) -> ChatMessage:
     """Write an answer from one passage with its critique."""
-    return _object(
+    return write_object(
         relevance="relevant" if worth else "irrelevant",
         answer=text,
         support=("none", "partially", "fully")[worth],
@@ -105,12 +84,8 @@ def critique(text: str, worth: int) -> ChatMessage:
     )
 
 
-def summary(text: str) -> ChatMessage:
-    """Write the reply of MSPR's refiner."""
-    return _say(text or "Nothing in these passages bears on the question.")
-
-
-def _object(**values: Any) -> ChatMessage:
+def write_object(**values: Any) -> ChatMessage:
+    """Write a reply that is a JSON object."""
     return _say(json.dumps(values, ensure_ascii=False))
 
 

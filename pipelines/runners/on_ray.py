@@ -27,12 +27,7 @@ class OnRay(Runner):
     """Runs items in actors that each build once; one that dies, alone or with its machine, is started anew by Ray."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
-        """Set the room.
-
-        :param address: The address of the cluster, or `auto` for that of this machine.
-        :param workers: The number of actors.
-        :param concurrency: The items at a time in each.
-        """
+        """Set the room."""
         self.address = address
         self.workers = workers
         self.room = workers * concurrency
@@ -61,8 +56,6 @@ class _Running:
 
 
 class _Actors:
-    """The actors, and what they run."""
-
     def __init__(self, ray: Any, address: str, workers: int, concurrency: int, build: Build[Any]) -> None:
         self.closed = Event()
         self._ray = ray

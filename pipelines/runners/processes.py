@@ -27,11 +27,7 @@ class Processes(Runner):
     """Runs items in processes that each build once; one that dies is replaced, and its items run again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
-        """Set the room.
-
-        :param workers: The number of processes.
-        :param concurrency: The items at a time in each.
-        """
+        """Set the room."""
         self.workers = workers
         self.room = workers * concurrency
 
@@ -79,7 +75,6 @@ class _Worker:
         return one.ended
 
     def close(self) -> None:
-        """Ask the process to end."""
         with self._one_at_a_time:
             self._is_closed = True
             with suppress(OSError):

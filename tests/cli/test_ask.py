@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from prefrag.pipelines.loading import find, read_block
 from tests.cli.running import prefrag
 from tests.fakes import CALLS
 from tests.for_each import for_each
-from tests.pipelines.scripted import answer, scripted_block, scripted_yaml, search, write_yaml
+from tests.pipelines.scripted import answer, scripted_yaml, search
 from tests.python_process import start_python
 
 Result = Any
@@ -221,36 +220,11 @@ class TestAskThatFails:
         assert result.exit_code == code
         assert message in result.stderr
 
-    @for_each("text", "components: [", "components: {}", "components: {start: {type: ${UNSET}}}")
-    def test_a_pipeline_that_cannot_be_loaded_is_missing_too(self, tmp_path: Path, text: str):
-        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
-
-        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
-
-        assert result.exit_code == 3
-        assert "mine.yaml" in result.stderr
-
-    def test_a_missing_index_ends_with_3_and_reports_how_to_make_it(self, tmp_path: Path):
-        # The shipped retriever in front of a scripted model.
-        data = scripted_block(search("alpha"), answer())
-        data["components"]["local"] = read_block(find("prefrag"))["components"]["local"]
-        (tmp_path / "mine.yaml").write_text(write_yaml(data), encoding="utf-8")
-
-        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml", "--index", "unmade")
-
-        assert result.exit_code == 3
-        assert "prefrag index" in result.stderr
-
     def test_a_question_that_is_too_long_or_that_is_none_outside_the_demo_ends_with_2(self, ask: Ask):
         result = prefrag("ask", "--index", "mine")
 
         assert ask(question="x" * 4001).exit_code == result.exit_code == 2
         assert "Give a question" in result.stderr
-
-    def test_debug_lets_the_traceback_through(self, ask: Ask, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_DEBUG", "1")
-
-        assert isinstance(ask("--source", "attic").exception, ValueError)
 
     @pytest.mark.slow
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")

@@ -84,11 +84,6 @@ class TestCommands:
             "web (external): searched",
         ]
 
-    def test_a_source_that_is_left_out_is_not_searched(self, chat: Callable[..., Any]):
-        chat("/sources local", QUESTION, script=(search("alpha"), answer("Beta")))
-
-        assert "web" not in CALLS
-
     def test_the_web_is_closed_and_opened_again(self, chat: Callable[..., Any]):
         result = chat("/web off", "/web on", options=("--quiet",))
 

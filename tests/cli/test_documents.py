@@ -9,6 +9,7 @@ import pytest
 from prefrag.cli import documents
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import embedding, file_conversion, files
+from prefrag.indexing.file_forms import FORMS, PDF
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
@@ -72,7 +73,7 @@ class TestIndex:
         assert "note5" not in result.stdout
 
     def test_names_many_files_of_one_reason_once_and_ends_with_4(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setitem(file_conversion._PACKAGES, file_conversion.PDF, "a_package_that_nobody_has")
+        monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
         monkeypatch.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
         for number in range(9):
             corpus.with_name(f"paper{number}.pdf").write_bytes(b"%PDF-1.4")
@@ -141,19 +142,6 @@ class TestDocuments:
         assert "1 passage deleted" in result.stdout
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
-
-    @for_each("target", "", "  ", ".", "./", "..", "../..", "/", "//", "/.")
-    def test_a_target_without_a_name_is_refused_and_nothing_deleted(
-        self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
-    ):
-        prefrag("index", corpus)
-        monkeypatch.chdir(corpus.parent)
-
-        result = prefrag("documents", "delete", "p1", target)
-
-        assert result.exit_code == 2
-        assert "names no document" in result.stderr
-        assert "3  passages" in prefrag("documents", "list").stdout
 
     def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
         prefrag("index", corpus)
@@ -278,10 +266,3 @@ class TestDrop:
         assert asked == ["Delete the index 'default' with 3 passages?"]
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
-
-    @for_each("name, code", ("../default", 2), ("/", 2), ("demo", 2), ("unmade", 3))
-    def test_refuses_a_path_and_what_is_not_there(self, corpus: Path, name: str, code: int):
-        prefrag("index", corpus)
-
-        assert prefrag("indexes", "drop", name, "--yes").exit_code == code
-        assert index_path("default").exists()

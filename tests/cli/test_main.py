@@ -29,11 +29,27 @@ def test_completion_is_offered_at_the_root_alone():
     assert "--install-completion" not in prefrag("documents", "--help").stdout
 
 
-def test_help_and_completion_import_nothing_heavy():
-    heavy = {"haystack", "httpx", "hayhooks", "mcp", "torch", "numpy", "fastapi", "openai", "tantivy", "yaml", "scipy"}
-    code = f"import sys; import prefrag.cli.main; print(sorted({heavy} & sys.modules.keys()))"
+ALWAYS = "torch transformers scipy xgboost sklearn matplotlib openai elasticsearch elastic_transport aiohttp ray"
+SERVING = "hayhooks fastapi uvicorn prometheus_client watchfiles limits mcp"
+ASKING = "onnxruntime tokenizers ddgs lxml tenacity jinja2 jsonschema anyio"
+LISTING = "haystack tantivy networkx numpy httpx yaml posthog pydantic"
+COMMAND = "from prefrag.cli.main import main; main()"
 
-    assert run_python(code).stdout == "[]\n"
+
+@for_each(
+    "unused, code, arguments",
+    (f"{ALWAYS} {SERVING} {ASKING} {LISTING}", COMMAND, "--help"),
+    (f"{ALWAYS} {SERVING} {ASKING}", COMMAND, "documents list --index demo"),
+    (f"{ALWAYS} {SERVING}", COMMAND, "ask --index demo --quiet"),
+    (ALWAYS, "from prefrag.server import app; from prefrag.pipelines import load; load('prefrag').warm_up()", ""),
+)
+def test_no_package_is_imported_before_it_is_used(unused: str, code: str, arguments: str):
+    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+
+    finished = run_python(f"{report}; {code}", *arguments.split(), PREFRAG_INDEX="demo")
+
+    assert finished.returncode == 0, finished.stderr
+    assert set(unused.split()) & set(finished.stderr.split()) == set()
 
 
 def test_lists_the_pipelines_and_draws_one_from_its_yaml():

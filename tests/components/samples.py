@@ -44,3 +44,19 @@ def found(*documents: Document, source: str = "local", query: str = "aurora", **
 
 def kinds(reached: State) -> list[str]:
     return [event.kind for event in reached.events]
+
+
+class AtOnce:
+    """Term statistics that are called for all texts at once."""
+
+    def __init__(self, statistics: Any):
+        self.document_frequencies = statistics.document_frequencies
+        self.calls: list[list[str]] = []
+        self._analyze = statistics.analyze
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        self.calls.append(texts)
+        return [self._analyze(text) for text in texts]
+
+    def analyze(self, text: str) -> list[str]:
+        raise AssertionError("Each text is analysed alone.")

@@ -84,14 +84,6 @@ class TestInit:
         assert len(path.read_text().splitlines()) == 2
 
 
-def test_survives_serialisation(path: Path):
-    kept = recording(path, "record")
-
-    again = Recording.from_dict(kept.to_dict())
-
-    assert (again.path, again.mode) == (str(path), "record")
-
-
 class TestPlaying:
     def test_gives_what_was_kept_to_the_next_process_too(self, path: Path):
         documents = [document("a", url="https://example.org", year=2001), Document(id="bare")]
@@ -100,11 +92,6 @@ class TestPlaying:
 
         for mode in ("replay", "reuse"):
             assert recording(path, mode).play(*SEARCH) == found(*documents)
-
-    def test_an_empty_finding_is_one(self, path: Path):
-        keep(recording(path))
-
-        assert recording(path, "replay").play(*SEARCH) == found()
 
     @for_each(
         "other",

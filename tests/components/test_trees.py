@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import prefrag
+from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
+from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.trees import CLASSES, BoostedTrees, TreesMissing, load_trees
 from tests.for_each import for_each
 
@@ -43,9 +47,12 @@ def test_are_read_once_until_the_file_changes(tmp_path: Path):
     assert load_trees(file, ["large", "other"]).probabilities([[1.0, 0.5]])[0] < 0.5
 
 
-def test_that_are_absent_say_what_to_do(tmp_path: Path):
-    with pytest.raises(TreesMissing, match="prefrag train"):
-        load_trees(tmp_path / "none.json", ["large"])
+def test_that_are_absent_say_what_to_do_before_the_first_question(tmp_path: Path):
+    none = str(tmp_path / "none.json")
+
+    for part in (TreeJudge(none), PairClassifier(TreePairScorer(none)), TreeQuestionClassifier(none)):
+        with pytest.raises(TreesMissing, match=r"none\.json.*prefrag train"):
+            part.warm_up()
 
 
 @for_each("content", b"", b"hello", b"{}", b'{"learner": 1}', b"\x00\xff" * 9)

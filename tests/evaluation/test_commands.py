@@ -137,16 +137,6 @@ class TestEvaluate:
         message = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
         assert (message in " ".join(result.stderr.split())) is bool(errors)
 
-    def test_adds_the_cost_where_there_are_prices(self, tmp_path: Path, file: Path, output: Path):
-        prices = tmp_path / "prices.json"
-        prices.write_text('{"small": {"prompt_per_million": 1000000, "completion_per_million": 0}}')
-
-        result = self.evaluate(tmp_path, file, output, "--set", f"prices={prices}")
-
-        assert result.exit_code == 0, result.output
-        assert "cost: " in result.stdout
-        assert "cost" in json.loads((output / "metrics.json").read_text())
-
     def test_a_simulated_run_costs_nothing_whatever_the_table_of_prices_names(self, tmp_path: Path, output: Path):
         corpus, dev, prices = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl", tmp_path / "prices.json"
         corpus.write_text(json.dumps({"id": "p", "title": "Box", "text": "A thing.", "source": "both"}))

@@ -3,7 +3,6 @@
 import bz2
 import json
 import logging
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ import prefrag.evaluation.corpora
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
-from prefrag.evaluation.datasets import load_questions
 from prefrag.indexing import Progress
 from prefrag.indexing.stores import PassageStore, index_lock
 from tests.for_each import for_each
@@ -89,10 +87,6 @@ class TestTheIndexesOfAnEvaluation:
         first = evaluation_indexes(corpus, split=False)
         monkeypatch.setattr(prefrag.evaluation.corpora, "_RECIPE", "another")
         assert evaluation_indexes(corpus, split=False) != first
-
-    def test_the_whole_and_the_split_corpus_do_not_share_an_index(self) -> None:
-        whole, split = evaluation_indexes(OWN, split=False), evaluation_indexes(OWN, split=True)
-        assert len({whole.local, split.local, split.web}) == 3
 
     def test_nothing_unfinished_is_left(self) -> None:
         local, web = evaluation_indexes(OWN, split=True)
@@ -192,10 +186,6 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
         with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
             evaluation_indexes(OWN, split=False, store="lucene")
 
-    def test_a_missing_corpus_is_named(self) -> None:
-        with pytest.raises(FileNotFoundError, match="no file or folder .*nowhere"):
-            evaluation_indexes("nowhere.jsonl", split=False)
-
 
 class TestACorpusInAPublishedForm:
     @pytest.mark.parametrize(
@@ -217,14 +207,6 @@ class TestACorpusInAPublishedForm:
         assert (report.written, report.unchanged, len(stored("test"))) == (passages, 0, passages)
         report = index_corpus(PUBLISHED / file, index="test")
         assert (report.written, report.unchanged) == (0, passages)
-
-    def test_the_gold_passages_of_its_questions_are_found(self) -> None:
-        file = PUBLISHED / "hotpotqa" / "hotpot_dev_distractor_v1.json"
-        local, _ = evaluation_indexes(file, split=False)
-        question = load_questions(file)[0]
-        found = TantivyDocumentStore(path=str(index_path(local))).search(question.question, top_k=1)
-        assert found[0].id in question.supporting_ids
-        assert found[0].meta["corpus"] == os.path.realpath(file)
 
     def test_a_folder_is_a_corpus(self, tmp_path: Path) -> None:
         article = {"id": "12", "url": "u", "title": "Ada Quill", "text": ["She was a clockmaker."]}

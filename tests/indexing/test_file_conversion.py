@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.indexing import file_conversion
+from prefrag.indexing import html_files
 from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.file_forms import FORMS, PDF
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.pdfs import make_pdf
@@ -187,7 +188,7 @@ def test_front_matter_that_is_large_deep_or_broken_ends_soon(converter: FileConv
 def test_a_page_full_of_openings_has_its_title_found_soon(page: str) -> None:
     before = time.process_time()
 
-    file_conversion._html_title(page)
+    html_files.html_title(page)
 
     assert time.process_time() - before < 2
 
@@ -226,13 +227,6 @@ def test_a_page_that_declares_no_encoding_or_a_wrong_one_is_read(converter: File
     assert passage.content == "The caf\u00e9 stands on a square of the old town."
 
 
-@needs_markdown
-def test_markdown_in_an_older_encoding_is_read(converter: FileConverter) -> None:
-    [passage] = converter.passages(Path("/a.md"), "# Caf\u00e9s\n\nA caf\u00e9 on a square.".encode("latin-1"))
-
-    assert passage.meta["title"] == passage.meta["heading"] == "Caf\u00e9s"
-
-
 def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
     rows = [f"Person {number};One sentence. Another one, with a comma" for number in range(60)]
 
@@ -252,14 +246,6 @@ def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter:
     assert {passage.meta["title"] for passage in passages} == {"On Squares"}
     assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
     assert "Page two begins." in str(passages[0].content)
-
-
-@needs_pdf
-def test_pages_are_counted_over_empty_ones(converter: FileConverter) -> None:
-    passages = converter.passages(Path("/paper.pdf"), make_pdf(["", "", "Only the third page has text."]))
-
-    assert [passage.meta["page_number"] for passage in passages] == [3]
-    assert passages[0].meta["title"] == "paper"
 
 
 @needs_pdf
@@ -291,7 +277,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(file_conversion._PACKAGES, file_conversion.PDF, "a_package_that_nobody_has")
+    monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
     converter = FileConverter()
 
     with pytest.raises(CannotRead, match="make install EXTRAS=files"):

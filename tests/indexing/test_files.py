@@ -10,7 +10,7 @@ import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing import file_conversion, files, index
+from prefrag.indexing import file_conversion, file_forms, files, index
 from prefrag.indexing.stores import PassageStore
 from tests.indexing.samples import Make, stored, texts
 
@@ -73,7 +73,7 @@ class TestFiles:
         assert "its earlier passages stay" in report.skipped[0].reason
 
     def test_too_large_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(files.MOST_BYTES, "text", 5_000_000)
+        monkeypatch.setitem(file_forms.FORMS, "text", file_forms.FORMS["text"]._replace(most_bytes=5_000_000))
 
         [skipped] = index([make("a.txt", b"x" * 6_000_000)]).skipped
 

@@ -99,6 +99,8 @@ def test_an_index_that_is_not_there_is_named() -> None:
         drop_index("papers")
     with pytest.raises(Missing, match="There is no index 'papers'"):
         summarise_index("papers")
+    with pytest.raises(ValueError, match="cannot name an index"):
+        summarise_index("../papers")
 
 
 def test_a_search_after_the_drop_says_that_there_is_no_index(make: Make) -> None:

@@ -16,17 +16,8 @@ from hypothesis import strategies as st
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import delete_documents, index, list_documents
-from tests.indexing.samples import Make, line, stored, texts
+from tests.indexing.samples import Make, line, stored
 from tests.python_process import run_python
-
-
-class TestAFolder:
-    def test_may_hold_files_and_corpora(self, make: Make) -> None:
-        make("c.jsonl", line("a"))
-
-        index([make("b.txt", "A file.").parent])
-
-        assert texts() == ["A file.", "A square in Vienna."]
 
 
 class TestList:

@@ -19,7 +19,7 @@ from prefrag.indexing import index, list_documents, prune, shared_uploads
 from prefrag.indexing.index_list import drop_index
 from prefrag.indexing.rebuilding import rebuild_index
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, end_shared_changes
-from prefrag.indexing.uploads import add_shared_uploads
+from prefrag.indexing.uploads import add_uploads
 from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
 from prefrag.server.key_index import KEY_INDEX
 from prefrag.server.keys import add_key, revoke_key
@@ -243,7 +243,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
         dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
         dying.setattr(SharedChanges, "release", lambda self: self._over.set())
         with pytest.raises(KeyboardInterrupt):
-            add_shared_uploads(PRESS, tmp_path)
+            add_uploads(PRESS, tmp_path, shared=True)
     with pytest.raises(Busy, match="still changing"), change_shared(PRESS, wait=0):
         pass
 

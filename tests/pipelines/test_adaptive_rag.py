@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import haystack
 import pytest
-from rich.console import Console
 
 from prefrag import pipelines
-from prefrag.cli.run_printer import RunPrinter
-from prefrag.components.reasoner.reader_step import FROM_MEMORY
-from prefrag.pipelines.loading import Pipeline
 from prefrag.pipelines.trace_text import trace_text
-from prefrag.server.chat_text import write_content
 from tests.fakes import CALLS, FixedQuestionClassifier
 from tests.pipelines.scripted import scripted
 from tests.pipelines.test_engines import comparable
@@ -41,20 +35,6 @@ class TestNoRetrieval:
         assert "local" not in CALLS
         assert "Answer the question below from what you know." in CALLS["model"][0]["prompt"]
 
-    async def test_the_answer_is_marked_as_one_without_a_source(self):
-        result = await run("Gamma", chosen="no_retrieval")
-
-        assert (result["documents"], result["citations"], result["uncited"]) == ([], [], True)
-        console = Console(file=io.StringIO(), soft_wrap=True)
-        RunPrinter(console).print_result(result, trace=False, failure=None)
-        assert "No passage was found: the answer is the model's own." in console.file.getvalue()
-        assert "no passage was found, so the answer is the model's own" in write_content(result, True, {})
-
-    async def test_without_a_model_there_is_no_memory(self):
-        result = await run(chosen="no_retrieval", readings=[[("Beta", 0.9)]])
-
-        assert (result["answered"], result["without_model"]) == (False, [FROM_MEMORY])
-
 
 class TestASingleStep:
     async def test_is_one_search_with_the_question_and_one_call(self):
@@ -64,11 +44,6 @@ class TestASingleStep:
         assert [call["query"] for call in CALLS["local"]] == [QUESTION]
         assert [one["title"] for one in result["citations"]] == ["alpha"]
         assert not result["forced"]
-
-    async def test_without_a_model_the_reader_answers_from_what_was_found(self):
-        result = await run(chosen="single_step", readings=[[("Beta", 0.9)]])
-
-        assert (result["answer_with_citations"], result["usage"]["llm_calls"]) == ("Beta [1]", 0)
 
 
 class TestSeveralSteps:
@@ -113,15 +88,6 @@ async def test_other_methods_have_no_class():
     assert result["question_class"] is None
 
 
-async def test_a_follow_up_is_classified_as_it_stands_alone():
-    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
-
-    result = await run('{"question": "Where is Beta?"}', "Gamma", chosen="single_step", options={"history": history})
-
-    assert [event["kind"] for event in result["trace"]][:2] == ["rewritten", "question_class"]
-    assert [call["query"] for call in CALLS["local"]] == ["Where is Beta?"]
-
-
 @pytest.mark.parametrize("chosen", ["no_retrieval", "single_step", "multi_step"])
 async def test_a_run_is_the_same_in_both_engines(chosen: str):
     asynchronous = await run(*CHAIN, "Gamma", chosen=chosen)
@@ -131,36 +97,6 @@ async def test_a_run_is_the_same_in_both_engines(chosen: str):
     result = synchronous.run({"start": {"question": QUESTION}})["answer"]["result"]
 
     assert comparable(result) == comparable(asynchronous)
-
-
-def test_its_settings_are_saved_with_it():
-    pipeline = made(chosen="multi_step", replace={"complexity.least_probability": {"single_step": 0.7}})
-
-    router = Pipeline.loads(pipeline.dumps()).get_component("complexity")
-
-    assert router.least_probability == {"single_step": 0.7}
-    assert router.classes == ["no_retrieval", "single_step", "multi_step"]
-    assert router.classifier.probabilities == {"multi_step": 1.0}
-
-
-class TestTheShippedTrees:
-    @pytest.fixture(autouse=True)
-    def _xgboost(self) -> None:
-        pytest.importorskip("xgboost")
-
-    @pytest.mark.parametrize(
-        ("question", "chosen"),
-        [
-            ("Is indinavir effective for treatment of amyotrophic lateral sclerosis?", "single_step"),
-            ("Who is the mother of the director of the film Alpha?", "multi_step"),
-        ],
-    )
-    async def test_choose_the_branch(self, question: str, chosen: str):
-        pipeline = scripted(*CHAIN, "Gamma", pipeline="adaptive_rag")
-
-        result = await pipelines.ask_async(pipeline, question)
-
-        assert result["question_class"]["chosen"] == chosen
 
 
 def test_its_branch_of_several_steps_is_that_of_ircot():

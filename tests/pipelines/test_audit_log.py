@@ -16,7 +16,6 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
-from tests.full_disk import files_of_at_most
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted, search
 from tests.pipelines.test_remote_models import REMOTE, dense, remote_judge
@@ -218,22 +217,3 @@ class TestALogThatCannotBeWritten:
     def test_stops_no_run_of_which_a_query_is_held_back(self, caplog: pytest.LogCaptureFixture):
         assert pipelines.ask(QUESTION, scripted(search(LONG), answer()))["answer"] == "1974"
         assert "cannot be written" in caplog.text
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_that_nobody_reads_keeps_every_query_here(log: Path):
-    os.mkfifo(log, 0o600)
-
-    with pytest.raises(RunFailed, match="nothing is sent"):
-        pipelines.ask(QUESTION, scripted(search("delta"), answer()))
-
-    assert "web" not in CALLS
-
-
-def test_a_full_disk_keeps_every_query_here(log: Path):
-    log.write_text("{}\n")
-
-    with files_of_at_most(20), pytest.raises(RunFailed, match="nothing is sent"):
-        pipelines.ask(QUESTION, scripted(search("delta"), answer()))
-
-    assert "web" not in CALLS

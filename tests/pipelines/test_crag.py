@@ -77,14 +77,6 @@ class TestCorrect:
             "parsed": True,
         }
 
-    async def test_a_passage_of_two_sentences_is_one_strip_with_the_score_that_it_has(self):
-        documents = {"local": {"alpha": "Alpha won gold. It was in 1974."}, "web": WEB}
-
-        result = await run(scores(10), "gold", documents=documents)
-
-        assert result["usage"]["calls"] == {"judge": 1, "reasoner": 1}
-        assert [strip["score"] for strip in events(result, "strips")[0]["strips"]] == [1.0]
-
     async def test_no_more_strips_than_are_set_are_kept_the_best_ones_in_their_order(self):
         result = await run(scores(10, 10), scores(8, 6, 9), "gold", replace={"evaluator.strips": 2})
 
@@ -285,13 +277,6 @@ class TestWithoutAModel:
 
         assert sent(result) == asked
         assert result["without_model"] == [NOT_REWRITTEN] * len(asked)
-
-    async def test_trees_may_score_beside_a_model_that_answers(self):
-        judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}
-
-        result = await run("gold", replace={**judge, "evaluator.upper": -1, "evaluator.lower": -1})
-
-        assert result["usage"]["calls"] == {"reasoner": 1}
 
 
 @pytest.mark.parametrize(

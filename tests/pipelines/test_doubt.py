@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
-from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import replying
 from tests.pipelines.scripted import answer, events, scripted, search, verdict
@@ -38,24 +37,6 @@ async def test_a_verdict_in_doubt_sends_no_query_out(reply: str):
     assert (CALLS.get("web"), result["queries_sent_out"]) == (None, [])
     assert result["usage"]["calls"]["judge"] == 2
     assert events(result, "verdict")[-1]["parsed"] is False
-
-
-async def test_a_verdict_that_is_read_the_second_time_counts():
-    result = await run(scripted(*TWO_SEARCHES, verdicts=("Maybe.", verdict(False))))
-
-    assert result["steps"][1]["source"] == "web"
-    assert [event["caller"] for event in events(result, "unreadable")] == ["judge"]
-    assert events(result, "unreadable")[0]["again"] is True
-
-
-async def test_doubt_may_end_the_run():
-    replace = {"judge.judge.on_doubt": "end"}
-
-    with pytest.raises(RunFailed, match="verdict could not be read twice") as failure:
-        await run(scripted(*TWO_SEARCHES, verdicts=("Maybe.",), replace=replace))
-
-    assert failure.value.result["steps"][0]["source"] == "local"
-    assert CALLS.get("web") is None
 
 
 class TestRepliesThatAreCutOff:

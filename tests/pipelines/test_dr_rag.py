@@ -14,9 +14,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.state.state import Event
 from prefrag.pipelines.loading import find, read
-from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import model, retriever, retry_policy
@@ -184,26 +182,6 @@ async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: An
     ]
 
 
-@pytest.mark.parametrize(
-    ("top_k", "k1", "selected", "searches"),
-    [(4, None, ["alpha", "beta", "chi", "fern"], 3), (3, 1, ["alpha", "beta", "chi"], 2)],
-)
-async def test_a_request_sets_k_and_the_yaml_k1(top_k: int, k1: int | None, selected: list[str], searches: int):
-    pipeline = scripted("dr_rag_qdc", "Ada", replace={"second_stage.k1": k1})
-
-    result = await pipelines.ask_async(pipeline, QUESTION, top_k=top_k)
-
-    assert titles(result) == selected
-    assert result["counts"]["total"] == len(CALLS["local"]) == searches
-
-
-async def test_the_nine_pairs_of_the_first_batch_suffice_when_every_list_finds_its_partner_there():
-    positive = [["alpha", "dust"], ["beta", "fern"], ["chi", "gulf"]]
-    await pipelines.ask_async(scripted("dr_rag_cfs", "Ada", positive=positive), QUESTION)
-
-    assert CALLS["classifier"] == [4]
-
-
 async def test_no_documents_still_give_one_call_and_an_answer():
     for name, positive in zip(NAMES, (None, [], []), strict=True):
         CALLS.clear()
@@ -218,13 +196,6 @@ async def test_a_failure_of_the_first_stage_is_survived_and_reported():
 
     assert (result["answer"], result["counts"]["total"]) == ("Ada", 1)
     assert any("index gone" in error for error in result["errors"])
-
-
-async def test_a_second_stage_that_fails_leaves_the_first():
-    result = await pipelines.ask_async(scripted("dr_rag_cfs", "Ada", positive=[], second_error="index gone"), QUESTION)
-
-    assert titles(result) == ["alpha", "beta", "chi"]
-    assert len([error for error in result["errors"] if "index gone" in error]) == 3
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
@@ -298,11 +269,3 @@ async def test_a_link_leads_to_what_no_word_of_the_question_does(tmp_path: Path,
     assert {"Aurora (ship)", "Brennan Yard"} <= {document["id"] for document in result["documents"]}
     assert {document["source"] for document in result["documents"]} == {"local"}
     assert result["usage"]["calls"] == {"reasoner": 1}
-
-
-async def test_the_linked_pipeline_reports_its_searches_and_its_selection(tmp_path: Path):
-    outputs = [one async for one in pipelines.stream(linked(tmp_path, "Ada"), "Who sank the Aurora?")]
-
-    events = [event for event in outputs if isinstance(event, Event)]
-    assert {event.kind for event in events} >= {"found", "selection", "observation"}
-    assert all("\n" not in trace_text(event) for event in events)

@@ -6,7 +6,6 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.components.state.state import Event
-from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import events, scripted
@@ -59,13 +58,6 @@ async def test_the_passages_of_a_search_replace_those_before():
     assert again.count("Passages:") == 1
 
 
-async def test_a_sentence_that_is_written_again_is_kept_whatever_it_is():
-    result = await run(DOUBTED, "The yard beta is in Gamma{0.1}.", END)
-
-    assert len(queries()) == 2
-    assert [event["again"] for event in events(result, "look_ahead")] == [False, True, False]
-
-
 async def test_each_decision_is_in_the_trace_and_is_one_line_of_words():
     result = await run(DOUBTED, AGAIN, END)
 
@@ -85,13 +77,6 @@ async def test_each_decision_is_in_the_trace_and_is_one_line_of_words():
         "The yard beta is in Delta.",
         "The yard beta is in .",
     )
-
-
-async def test_a_doubted_answer_is_searched_for_before_it_is_given():
-    result = await run("So the answer is: Delta{0.5}.", END)
-
-    assert queries() == [QUESTION, "So the answer is: Delta."]
-    assert result["answer"] == "Gamma"
 
 
 @pytest.mark.parametrize("sentence", ["Then comes beta.", DOUBTED])
@@ -114,19 +99,3 @@ async def test_an_empty_sentence_has_the_answer_read_from_what_there_is():
     result = await run("", "Final Answer: Gamma")
 
     assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 2})
-
-
-async def test_a_model_that_gives_no_log_probabilities_ends_the_run_with_advice():
-    silent = {"reasoner.generation_kwargs.logprobs": False}
-
-    with pytest.raises(RunFailed, match="gave no log probabilities") as raised:
-        await run("Alpha was built by Beta.", replace=silent)
-
-    assert raised.value.result["trace"][-1]["kind"] == "error"
-
-
-async def test_without_a_model_the_reader_takes_the_steps_and_answers():
-    result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
-
-    assert (result["answer"], result["answered"]) == ("Gamma", True)
-    assert events(result, "look_ahead") == []

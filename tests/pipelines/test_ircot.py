@@ -100,10 +100,3 @@ async def test_the_answer_may_be_read_by_a_chain_of_thought_as_well():
 
     assert result["answer"] == "Gamma"
     assert prompts()[-1].endswith("Reasoning:")
-
-
-async def test_without_a_model_the_reader_takes_the_steps_and_answers():
-    result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
-
-    assert (result["answer"], result["answered"]) == ("Gamma", True)
-    assert len(queries()) == 2

@@ -12,7 +12,7 @@ from prefrag import pipelines
 from prefrag.components.errors import BadInput
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import end_with_tasks, limit_deadline
-from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
+from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, script, scripted, search
 
@@ -46,20 +46,6 @@ def tasks_left() -> set[Any]:
 
 
 class TestModelCall:
-    @pytest.mark.parametrize("silence", [HANG, DRIP])
-    async def test_is_cancelled_at_the_deadline_and_not_made_again(self, server: FakeModelServer, silence: object):
-        server.answers = [(200, silence)]
-        run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION, deadline=1))
-        assert await is_reached(server.called)
-
-        with pytest.raises(RunFailed, match="given up after 1 s") as failure:
-            await run
-
-        assert failure.value.http_status == 504
-        assert tasks_left() == set()
-        assert await is_reached(server.left)
-        assert len(server.requests) == 1
-
     async def test_is_cancelled_when_whoever_asked_leaves(self, server: FakeModelServer):
         server.answers = [(200, HANG)]
         run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION))
@@ -71,18 +57,6 @@ class TestModelCall:
 
         assert tasks_left() == set()
         assert await is_reached(server.left)
-
-    async def test_is_not_repeated_for_one_who_has_left(self, server: FakeModelServer):
-        server.answers, server.headers = [(429, {})], {"retry-after": "4"}
-        run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION))
-        assert await is_reached(server.called)
-
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-
-        assert tasks_left() == set()
-        assert len(server.requests) == 1
 
     async def test_is_cancelled_when_the_events_are_no_longer_read(self, server: FakeModelServer):
         server.answers = [(200, HANG)]

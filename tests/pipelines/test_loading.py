@@ -71,8 +71,10 @@ def test_a_mistake_in_the_yaml_is_reported_in_words(tmp_path: Path, old: str, ne
 
 @for_each(
     "text, message",
-    ("hello", "cannot be loaded"),
-    ("", "cannot be loaded"),
+    ("hello", "no `components`"),
+    ("", "no `components`"),
+    ("- a", "no `components`"),
+    ("a: [", "cannot be loaded"),
     ("components: {}\nconnections: []", "no component answer"),
 )
 def test_a_file_that_is_no_pipeline_is_reported_in_words(tmp_path: Path, text: str, message: str):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.pipelines import RunFailed, load
+from prefrag.pipelines import load
 from tests.fakes import CALLS
 from tests.marks import drop_codes
 from tests.pipelines.scripted import QUESTION, answer, events, local, model, run, scripted, verdict, web
@@ -106,15 +106,6 @@ class TestPreference:
         assert [step["searched"] for step in result["steps"]] == [["local"], ["web"], []]
         assert [(e["source"], e["reason"]) for e in events(result, "steered")] == [("web", "verdict")]
 
-    @pytest.mark.parametrize(("choice", "source"), [(local, "local"), (web, "web")])
-    async def test_after_a_search_of_the_web_the_choice_is_free(self, choice: Any, source: str):
-        script = (local("alpha"), local("delta"), choice("alpha"), final())
-
-        result = await run(mspr(*script, verdicts=(verdict(False), verdict(True))))
-
-        assert sources(result) == ["local", "web", source, None]
-        assert result["steps"][1]["verdict"] is None, "what the web found steers nothing, so it is not judged"
-
     @pytest.mark.parametrize(("setting", "source"), [("keep", "local"), ("switch", "web")])
     async def test_a_label_that_cannot_be_read_steers_as_it_is_set_and_is_marked(self, setting: str, source: str):
         doubt = {"verdicts": ("Perhaps.",), "replace": {"judge.judge.on_doubt": setting}}
@@ -133,14 +124,6 @@ class TestPreference:
         assert result["errors"] == []
         assert "judge" not in CALLS
 
-    async def test_a_failure_of_the_web_is_recorded_and_the_run_continues(self):
-        script = (local("alpha"), local("delta"), local("beta"), final())
-
-        result = await run(mspr(*script, verdicts=(verdict(False), verdict(True)), errors={"web": "rate limit"}))
-
-        assert sources(result) == ["local", None, "local", None]
-        assert any("rate limit" in error for error in result["errors"])
-
 
 class TestWithoutTheWeb:
     async def test_a_request_has_every_search_answered_by_the_local_documents(self):
@@ -155,17 +138,6 @@ class TestWithoutTheWeb:
         assert CALLS.get("web") is None
         assert [event["reason"] for event in events(result, "steered")] == ["not_allowed"]
         assert "judge" not in CALLS, "with one source there is nothing to steer"
-
-    async def test_a_request_for_the_web_alone_is_answered_by_it(self):
-        result = await run(mspr(local("alpha"), local("delta"), final()), sources=["web"])
-
-        assert sources(result) == ["web", "web", None]
-        assert CALLS.get("local") is None
-
-    async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_to_the_local_documents(self):
-        result = await run(mspr(local("alpha"), web("beta"), final(), verdicts=(verdict(False),)), preferred="web")
-
-        assert sources(result) == ["web", "local", None]
 
 
 class TestRefinement:
@@ -222,20 +194,6 @@ class TestReview:
             (True, False),
         ]
 
-    async def test_a_second_failure_ends_the_run_with_its_answer(self):
-        result = await run(mspr(final("1812"), final("1974"), reviews=(review(False),)), KNOWN)
-
-        assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", False)
-        assert len(CALLS["web"]) == 1
-        assert result["usage"]["calls"] == {"reasoner": 2, "reviewer": 2}
-
-    async def test_one_that_cannot_be_read_is_requested_once_more_and_then_searches_nothing(self):
-        result = await run(mspr(final("1974"), reviews=("I cannot say.",)), KNOWN)
-
-        assert (result["answer"], result["usage"]["calls"]["reviewer"]) == ("1974", 2)
-        assert "could not be read. Reply with one short JSON object" in CALLS["reviewer"][1]["prompt"]
-        assert CALLS.get("web") is None
-
 
 class TestNoFurtherSearch:
     @pytest.mark.parametrize("action", ["None", "[None]", "No further search needed", "N/A", "None needed."])
@@ -250,14 +208,6 @@ class TestNoFurtherSearch:
 
 
 class TestLimits:
-    async def test_used_up_iterations_end_in_one_forced_answer_that_is_not_reviewed(self):
-        result = await run(mspr(*[local(f"alpha {number}") for number in range(5)], "1974"))
-
-        assert (result["answer"], result["forced"], result["label"]) == ("1974", True, None)
-        assert result["usage"]["calls"] == {"reasoner": 6, "judge": 4}
-        assert result["counts"]["total"] == 4, "the search requested in the fifth iteration is not run"
-        assert "alpha 4" in CALLS["model"][-1]["prompt"]
-
     @pytest.mark.parametrize(
         ("late", "calls"),
         [
@@ -278,47 +228,3 @@ class TestLimits:
         assert (result["answer"], result["usage"]["calls"]) == ("1974", calls)
         assert result["usage"]["llm_calls"] == 16
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (4, 1)
-
-
-class TestAblations:
-    async def test_without_prs_the_model_chooses_every_source(self):
-        replace = {"selector.enabled": False, "judge.enabled": False}
-        script = (web("alpha"), local("alpha"), local("beta"), final())
-
-        result = await run(mspr(*script, verdicts=(verdict(False),), replace=replace))
-
-        assert sources(result) == ["web", "local", "local", None]
-        assert "judge" not in CALLS
-        assert result["usage"]["calls"] == {"reasoner": 4, "reviewer": 1}
-
-    async def test_without_ors_long_observations_stay(self):
-        replace = {"refiner.enabled": False}
-
-        await run(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=TestRefinement.DOCUMENTS))
-
-        assert "refiner" not in CALLS
-        assert LONG.strip() in CALLS["model"][2]["prompt"]
-
-    async def test_without_car_the_first_answer_is_final(self):
-        result = await run(mspr(final("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
-
-        assert (result["answer"], result["label"]) == ("1812", None)
-        assert result["usage"]["calls"] == {"reasoner": 1}
-
-
-@pytest.mark.parametrize(
-    ("failing", "message"),
-    [
-        ({"verdicts": ("!no judge",)}, "judge's model failed: no judge"),
-        ({"summaries": ("!no refiner",)}, "refiner's model failed: no refiner"),
-        ({"reviews": ("!no reviewer",)}, "reviewer's model failed: no reviewer"),
-    ],
-)
-async def test_a_model_that_fails_ends_the_run_with_the_trace_so_far(failing: dict[str, Any], message: str):
-    pipeline = mspr(local("alpha"), local("beta"), final(), documents=TestRefinement.DOCUMENTS, **failing)
-
-    with pytest.raises(RunFailed, match=message) as failure:
-        await run(pipeline)
-
-    assert failure.value.result["steps"][0]["searched"] == ["local"]
-    assert events(failure.value.result, "error")

@@ -22,14 +22,6 @@ async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages()
     assert any("rate limit" in error for error in result["errors"])
 
 
-async def test_a_supplement_survives_a_source_that_fails():
-    question = "alpha or delta?"
-
-    result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
-
-    assert (result["answer"], result["steps"][0]["source"]) == ("1974", "local")
-
-
 @pytest.mark.parametrize(
     ("pipeline", "replies"),
     [("prefrag", (search("alpha"),)), ("react", (search("alpha", tool="Search_Local"),)), ("vanilla_local", ())],

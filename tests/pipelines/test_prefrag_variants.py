@@ -26,12 +26,6 @@ class TestTheModelNamesTheSource:
         assert (result["steps"][0]["documents"], result["usage"]["calls"]) == ([], {"reasoner": 3})
         assert "verdict" not in kinds(result), "nobody judges"
 
-    async def test_even_the_first(self, pipeline: str):
-        result = await run(pipeline, web("delta"), answer())
-
-        assert result["steps"][0]["source"] == "web"
-        assert CALLS.get("local") is None
-
     async def test_and_the_answer_is_reflected_upon_as_in_prefrag(self, pipeline: str):
         result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer("1974"))
 

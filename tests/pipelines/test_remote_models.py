@@ -127,14 +127,6 @@ def test_every_call_is_listed_by_host_and_role():
     ]
 
 
-def test_a_model_on_a_named_host_is_listed_as_local(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", REMOTE)
-
-    [sent] = ask("Who?", scripted(answer("1974"), model_settings={"model_host": REMOTE}))["sent_to_models"]
-
-    assert (sent["host"], sent["remote"], sent["calls"]) == (REMOTE, False, 1)
-
-
 def test_a_prompt_that_got_no_reply_is_listed_too():
     pipeline = scripted(search("alpha"), "!down", model_settings={"model_host": REMOTE})
 

@@ -89,11 +89,6 @@ class TestAComponent:
         assert found("prefrag", "ChatModel", {"ChatModel": generator}) == []
         assert len(found("prefrag", "ScriptedChatGenerator", {"ChatModel": generator})) == 5
 
-    async def test_answers(self, generator: Any):
-        pipeline = pipelines.load("prefrag", {"ChatModel": generator})
-
-        assert (await pipelines.ask_async(pipeline, "When?"))["answer"] == "1974"
-
 
 class TestAWholeComponent:
     def test_is_replaced_and_takes_the_settings_that_further_keys_give_it(self):

@@ -83,24 +83,6 @@ def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "replace": {"reflector.reflection": "call", "reflector.chat_generator": model}}
 
 
-@pytest.mark.parametrize("form", ["text", "json", "tools"])
-async def test_a_negative_label_in_the_reply_asks_every_source(form: str):
-    result = await run(form, Answer("1812", "INCORRECT"), Answer("1974", "CORRECT"), question="alpha or delta?")
-
-    assert (result["answer"], result["label"]) == ("1974", "CORRECT")
-    assert result["explanation"] == "As the passages say."
-    assert result["steps"][0]["source"] == "local+web"
-    assert "Delta won the prize" in all_text(sent()[1])
-    assert "1812" in all_text(sent()[1]), "the rejected answer stays in the context"
-
-
-async def test_tags_have_no_label_and_their_answer_is_accepted():
-    result = await run("tags", Search("alpha"), Answer())
-
-    assert (result["answer"], result["label"]) == ("1974", None)
-    assert result["usage"]["llm_calls"] == 2
-
-
 @every_format
 async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str):
     thinking = "Final Answer: 1812, or Action: Telephone? <search>moon</search>"
@@ -111,15 +93,6 @@ async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str
 
     assert (result["answer"], result["steps"][1]["source"]) == ("1974", "local")
     assert not any("Telephone" in all_text(messages) for messages in sent())
-
-
-@every_format
-async def test_every_document_reaches_the_model_and_every_query_comes_before_it(form: str):
-    await run(form, Search("alpha"), Search("beta"), Answer(), verdicts=(verdict(True),))
-
-    text = all_text(sent()[2])
-    places = [text.index(part) for part in (QUESTION, "Alpha was built by Beta.", "Beta is a yard in Gamma.")]
-    assert places == sorted(places)
 
 
 @every_format

@@ -4,14 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from prefrag import pipelines
-from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import events, retriever, scripted, write_yaml
+from tests.pipelines.scripted import retriever, scripted, write_yaml
 
 QUESTION = "Who built alpha, and what did delta win?"
 LOCAL = {"alpha": "Alpha was built by Beta.", "delta": "Delta won the prize in 1974."}
@@ -58,12 +55,6 @@ async def test_the_trace_and_its_words_have_each_critique_with_its_score():
 
 
 class TestTheDecisionToRetrieve:
-    async def test_that_is_positive_searches(self):
-        result = await run(decision("yes"), POOR, critique("1974"), replace=ADAPTIVE)
-
-        assert (result["answer"], result["usage"]["calls"]) == ("1974", {"critic": 3})
-        assert events(result, "retrieval")[0]["status"] is True
-
     async def test_that_is_negative_has_the_model_answer_without_a_search(self):
         result = await run(decision("no"), "Final Answer: 4", replace=ADAPTIVE)
 
@@ -79,17 +70,6 @@ class TestTheEnd:
 
         assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 1})
         assert "No passages were found." in CALLS["model"][0]["prompt"]
-
-    async def test_of_a_source_that_fails_is_too(self):
-        result = await run("Final Answer: 1974", errors={"local": "gone"})
-
-        assert (result["answer"], result["errors"]) == ("1974", ["local: ScriptedRetriever: gone"])
-
-    async def test_of_a_model_that_fails_is_an_error_with_what_was_found(self):
-        with pytest.raises(RunFailed, match="The critic's model failed: down") as failure:
-            await run("!down")
-
-        assert len(failure.value.result["documents"]) == 2
 
 
 async def test_a_document_that_came_with_the_question_is_criticised_as_well():

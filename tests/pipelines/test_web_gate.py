@@ -88,13 +88,6 @@ async def test_a_query_leaves_in_one_line_without_control_characters():
     assert sent(result) == ["alpha or delta?"]
 
 
-async def test_a_sound_search_without_hits_may_switch():
-    result = await run(scripted(search("delta"), answer()))
-
-    assert sent(result) == ["delta"]
-    assert result["queries_held_back"] == []
-
-
 async def test_a_filter_on_a_field_that_no_document_has_ends_the_run(monkeypatch: pytest.MonkeyPatch):
     store = TantivyDocumentStore(path=str(index_path("default")))
     store.write_documents([Document(content="alpha", meta={"file_path": "/a.md"})])
@@ -194,21 +187,6 @@ class TestConsent:
 
         assert "web" not in CALLS
         assert "the web is closed" in result["queries_held_back"][0]["reason"]
-
-    async def test_a_pipeline_without_a_web_needs_none(self, own: TantivyDocumentStore):
-        result = await run(scripted("1974", pipeline="vanilla_local"))
-
-        assert lines(result, "closed") == []
-
-    async def test_the_stand_in_of_the_demo_needs_none(self):
-        pipeline = scripted(search("delta"), answer())
-        for name in ("web", "web_again"):
-            pipeline.get_component(name).retriever.stays_local = True
-
-        result = await run(pipeline)
-
-        assert len(CALLS["web"]) == 1
-        assert sent(result) == []
 
     async def test_a_pipeline_that_haystack_itself_has_loaded_sends_nothing(self, own: TantivyDocumentStore):
         own.keep_web_consent(True)

@@ -20,6 +20,7 @@ from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted, se
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
 LOOPS = ["prefrag", "prefrag_patient", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
+LOOPS += ["flare", "ircot"]
 ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix", "self_rag", "crag"]
 SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": 0}}}
 
@@ -64,13 +65,6 @@ class TestALoop:
         assert result["usage"]["llm_calls"] == result["usage"]["prompt_tokens"] == 0
         assert result["counts"]["total"] > 1
 
-    async def test_gives_the_sentence_of_what_is_probable_and_no_short_answer(self):
-        result = await run([("Beta", 0.55)])
-
-        assert (result["certainty"], result["answered"], result["not_found"]) == ("probably", False, False)
-        assert (result["answer"], result["guess"], result["errors"]) == ("", "Beta", [])
-        assert result["evidence"][0]["sentence"] == "Alpha was built by Beta."
-
     async def test_shows_the_sentences_nearest_to_the_question_and_then_the_guess(self):
         local = {"alpha": "It floats. Alpha was built by Beta in 1812. It is red."}
         web = {"delta": "Delta is a ship. The prize that Delta did receive is of iron. It is blue."}
@@ -91,18 +85,6 @@ class TestALoop:
             "Delta is a ship.",
             local["alpha"],
         ]
-
-    async def test_says_how_likely_the_answer_is(self):
-        result = await run([], [SURE, UNSURE])
-
-        [*_, read] = events(result, "read")
-        assert (read["text"], read["probability"], read["certainty"]) == ("Beta [1]", 0.9, "stated")
-
-    async def test_keeps_to_its_steps(self):
-        result = await run([UNSURE], options={"max_steps": 1})
-
-        assert len(CALLS["local"]) == 1
-        assert len(events(result, "exhausted")) == 1
 
     @pytest.mark.parametrize(
         ("names", "query", "mark"), [("question", QUESTION, "W2"), ("names", "Beta prize delta receive", "W1")]
@@ -159,11 +141,6 @@ class TestALoop:
         assert [call["query"] for call in CALLS["web"]] == ["Beta prize delta receive"]
         assert sent(result) == []
 
-    async def test_is_not_asked_for_a_second_opinion(self):
-        result = await run([SURE])
-
-        assert events(result, "reflection") == []
-
 
 class TestAMethodOfOneStep:
     @pytest.mark.parametrize("pipeline", ONE_STEP)
@@ -197,13 +174,6 @@ class TestAMethodOfOneStep:
 
         assert (result["answered"], result["guess"], result["evidence"]) == (False, None, [])
         assert (result["without_model"], result["errors"]) == ([FROM_MEMORY], [])
-
-    async def test_but_it_reads_the_documents_that_came_with_the_question(self):
-        attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}
-
-        result = await run([("Ada Quill", 0.9)], pipeline="no_retrieval", options=attached)
-
-        assert (result["answer_with_citations"], result["without_model"]) == ("Ada Quill [A1]", [])
 
 
 class TestWhatNeedsAModel:
@@ -249,9 +219,6 @@ class TestWhatNeedsAModel:
         result = await run([SURE], pipeline=pipeline)
 
         assert (result["answer"], sorted(result["without_model"])) == ("Beta", sorted(notes))
-
-    async def test_prefrag_can_do_without(self):
-        assert (await run([UNSURE]))["without_model"] == []
 
 
 async def test_documents_that_came_with_the_question_are_read_before_any_search():

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.report import IndexReport
-from prefrag.indexing.uploads import add_shared_uploads, add_uploads
+from prefrag.indexing.uploads import add_uploads
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.server import collection_pipelines, collection_routes, collections
 from prefrag.server.app import create_app
@@ -109,4 +109,4 @@ def _ask_with_key_of(client: Any) -> Iterator[None]:
 
 def index_here(self: Any, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
     """Index in this process, because another one takes seconds to start."""
-    return (add_shared_uploads if shared else add_uploads)(collection, incoming)
+    return add_uploads(collection, incoming, shared=shared)

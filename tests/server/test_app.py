@@ -29,12 +29,6 @@ class TestRun:
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
         assert result["trace"]
 
-    def test_a_request_may_allow_the_local_source_alone(self, served: Served):
-        result = served().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
-
-        assert result["counts"]["total_web"] == 0
-        assert "web" not in CALLS
-
     def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, served: Served):
         filters = {"field": "meta.year", "operator": "==", "value": 2020}
         options = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
@@ -80,16 +74,6 @@ class TestRun:
         assert message in str(response.json()["detail"])
         assert "web" not in CALLS
 
-    def test_earlier_turns_are_understood(self, served: Served):
-        history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
-        client = served('{"question": "When did Beta win the prize?"}', answer("1974"))
-
-        response = client.post("/prefrag/run", json={"question": "And when did it win?", "history": history})
-
-        result = response.json()["result"]
-        assert result["question"] == "When did Beta win the prize?"
-        assert result["asked"] == "And when did it win?"
-
     def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, served: Served):
         response = served(search("alpha"), "!the model server is down").post("/prefrag/run", json=QUESTION)
 
@@ -98,22 +82,6 @@ class TestRun:
         assert "the model server is down" in body["detail"]
         assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
-
-    def test_a_question_that_the_window_cannot_hold_is_one_too(self, served: Served):
-        response = served(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
-
-        assert response.status_code == 502
-        assert "PREFRAG_LLM_CONTEXT" in response.json()["detail"]
-
-    def test_the_web_that_an_administrator_switched_off_stays_off(
-        self, served: Served, monkeypatch: pytest.MonkeyPatch
-    ):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-        client = served()
-
-        assert client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}).status_code == 422
-        assert client.post("/prefrag/run", json=QUESTION).json()["result"]["queries_sent_out"] == []
-        assert "web" not in CALLS
 
 
 class TestReady:
@@ -218,21 +186,3 @@ class TestLog:
         logged = capfd.readouterr().err
         assert "Running pipeline" in logged
         assert "alpha" not in logged
-
-
-class TestServed:
-    def test_other_methods_are_served_when_they_are_named(
-        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-    ):
-        script_pipeline("Final Answer: 1974", name="react", pipeline="react")
-        monkeypatch.setenv("PREFRAG_SERVE", "prefrag, react")
-
-        client = serve()
-
-        assert client.get("/ready").status_code == 200
-        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {
-            "prefrag",
-            "prefrag-tasks",
-            "react",
-            "react-tasks",
-        }

@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from tests.fakes import CALLS
 from tests.for_each import for_each
-from tests.pipelines.scripted import answer, search
 
 Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
@@ -87,13 +86,6 @@ class TestStream:
 
         assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 48)
 
-    def test_a_run_that_breaks_off_ends_the_stream_with_the_reason(self, served: Served):
-        chunks = streamed(served(search("alpha"), "!the model server is down"))
-
-        assert any("Found in local" in text for text in deltas(chunks, "reasoning_content"))
-        assert "the model server is down" in deltas(chunks, "content")[-1]
-        assert chunks[-1]["choices"][0]["finish_reason"] == "error"
-
 
 class TestRequest:
     def test_stream_options_that_are_no_object_are_refused(self, served: Served):
@@ -154,21 +146,3 @@ class TestRequest:
         completion = served().post("/v1/chat/completions", json=chat(("user", parts))).json()
 
         assert completion["prefrag"]["question"] == "Who built\nalpha?"
-
-    def test_a_follow_up_is_understood_in_the_light_of_the_earlier_turns(self, served: Served):
-        messages = [
-            ("system", "Be brief."),
-            ("user", "Who built alpha?"),
-            ("assistant", "Beta.\n\nSources:\n[1] alpha (local)"),
-            ("user", "And when did it win the prize?"),
-        ]
-        client = served('{"question": "When did Beta win the prize?"}', search("delta"), answer("1974"))
-
-        completion = client.post("/v1/chat/completions", json=chat(*messages)).json()
-
-        prompt = CALLS["model"][0]["prompt"]
-        assert "Who built alpha?" in prompt
-        assert "Beta." in prompt
-        assert "[1] alpha" not in prompt
-        assert "Be brief" not in prompt
-        assert completion["prefrag"]["question"] == "When did Beta win the prize?"

@@ -134,16 +134,6 @@ class TestAKey:
 
 
 class TestTheFile:
-    def test_is_read_again_when_it_changes_and_without_a_key_in_it_still_requires_one(self):
-        keyring = Keyring()
-        secret = add_key("ada")
-        assert keyring.find(secret) is not None
-
-        revoke_key("ada")
-        assert keyring.find(secret) is None
-        assert keyring.is_required
-        assert not keyring.has_keys
-
     def test_is_not_read_again_otherwise(self, monkeypatch: pytest.MonkeyPatch):
         secret = add_key("ada")
         keyring = Keyring()
@@ -344,6 +334,9 @@ class TestARunningServer:
 
         revoke_key("ada")
         assert client.post("/prefrag/run", json=QUESTION, headers=bearer(secret)).status_code == 401
+        # A file without a key still requires one.
+        assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
+        assert (Keyring().is_required, Keyring().has_keys) == (True, False)
 
     def test_says_that_a_key_may_not_use_the_web_and_stays_closed_when_its_file_is_damaged_or_vanishes(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch

@@ -17,8 +17,8 @@ from hayhooks.server.pipelines.registry import registry
 from starlette.testclient import TestClient
 
 from prefrag import pipelines
+from prefrag.server.json_bodies import BodyLimit
 from prefrag.server.lifetime import CancelWhenGone
-from prefrag.server.security import BodyLimit
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
 from tests.pipelines.scripted import search
 from tests.server.front_ends import TASKS
@@ -365,6 +365,6 @@ class TestBodyLimit:
             client.gone.set()
             received.append(await receive())
 
-        await BodyLimit(work)(POST, client.receive, client.send)
+        await BodyLimit(work)({**POST, "headers": [(b"content-type", b"text/plain")]}, client.receive, client.send)
 
         assert received == [{"type": "http.request", "body": b"ab"}, {"type": "http.disconnect"}]

@@ -107,11 +107,6 @@ class TestCall:
 
         assert "Search local: alpha" in steps
 
-    async def test_options_narrow_the_run(self, address: str):
-        result = await call(address, question=QUESTION, sources=["local"], top_k=1)
-
-        assert result.structuredContent["counts"]["sources"].keys() == {"local"}
-
     async def test_says_plainly_that_nothing_was_answered(self, served: Callable[..., TestClient]):
         found = [[("Beta", 0.1)], [("Beta", 0.1)], [("Beta", 0.1)], [("Beta", 0.1)]]
         served(readings=found)

@@ -121,16 +121,3 @@ class TestPipelines:
         app.include_router(page_routes(lambda: {"other": Pipeline()}))
 
         assert TestClient(app).get("/pipelines").json() == {"pipelines": []}
-
-    def test_a_web_that_is_closed_is_listed_with_the_reason(self, served: Served, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
-        (pipeline,) = served().get("/pipelines").json()["pipelines"]
-
-        assert pipeline["sources"][0] == {"name": "local", "external": False, "open": True}
-        assert pipeline["sources"][1] == {
-            "name": "web",
-            "external": True,
-            "open": False,
-            "reason": "the web is closed by PREFRAG_WEB=off",
-        }

@@ -42,11 +42,12 @@ def test_an_error_names_neither_addresses_nor_folders(installation: Installation
 
 
 def test_a_file_goes_by_its_name(installation: Installation):
-    documents = [{"id": "1", "file": "/srv/files/board/minutes.pdf", "page": 3}, {"id": "2"}]
+    documents = [{"id": "1", "file": "/srv/files/board/minutes.pdf", "page": 3}, {"id": "2"}, {"file": 7}, {"file": ""}]
 
     published = installation.publish({"answer": "x", "documents": documents})
 
-    assert published == {"answer": "x", "documents": [{"id": "1", "file": "minutes.pdf", "page": 3}, {"id": "2"}]}
+    listed = [{"id": "1", "file": "minutes.pdf", "page": 3}, {"id": "2"}, {"file": "7"}, {"file": ""}]
+    assert published == {"answer": "x", "documents": listed}
     assert documents[0]["file"] == "/srv/files/board/minutes.pdf"
 
 

@@ -95,29 +95,6 @@ def test_a_run_that_breaks_off_ends_with_the_reason_and_what_was_found(served: S
     assert [document["id"] for document in last["result"]["documents"]] == ["local-alpha"]
 
 
-def test_a_run_whose_sources_all_failed_ends_so_as_well(served: Served):
-    client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
-
-    *_, last = streamed(client, sources=["local"])
-
-    assert last["error"]["message"].startswith("No source could be searched")
-    assert last["result"]["answer"] == "1974"
-
-
-def test_neither_a_step_nor_the_reason_names_an_address(served: Served):
-    # The judge keeps the first search, so the run goes on after the failed one.
-    client = served(
-        search("alpha"),
-        "!http://10.1.2.3:8000/v1 of gpu-17.corp.example refused the call",
-        errors={"web": "http://10.1.2.3:9200 refused"},
-    )
-
-    sent = json.dumps(streamed(client, sources=["web"]))
-
-    assert "10.1.2.3" not in sent
-    assert "(withheld)" in sent
-
-
 def test_a_stranger_cannot_end_the_stream_or_begin_a_message(served: Served):
     hostile = 'A yard.\n\ndata: [DONE]\n\ndata: {"result": {}}\u2028\r\rdata: x'
     client = served(search("alpha"), answer("1974"), documents={"local": {"alpha": hostile}, "web": {}})

@@ -10,7 +10,6 @@ from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.server.keys import add_key
 from prefrag.server.served_pipelines import choose_pipelines, leaves_out
-from tests.for_each import for_each
 
 SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
 WRAPPER = """
@@ -137,14 +136,6 @@ def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
     assert (refused.status_code, answered.status_code) == (403, 200)
     assert "WHO?" in answered.text
     assert "WHO?" not in refused.text
-
-
-@for_each("name", "nonsense", "prefrag,nonsense", "nowhere/mine.yaml")
-def test_one_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_SERVE", name)
-
-    with pytest.raises(FileNotFoundError, match="There is no pipeline"):
-        choose_pipelines()
 
 
 @pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])

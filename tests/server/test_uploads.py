@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing.journal import change_collection, remove_index, uploads_folder
+from prefrag.indexing.journal import change_collection, uploads_folder
 from prefrag.server import uploads
 from prefrag.server.uploads import delete_upload, list_uploads, read_name, receive_files
 from tests.for_each import for_each
@@ -163,7 +163,7 @@ def test_names_every_file_and_corpus_with_its_passages(more: list[tuple[str, str
 
 def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(monkeypatch: pytest.MonkeyPatch):
     make_index(("file_path", "/srv/a.md"), ("file_path", "/srv/a.md"), ("corpus", "/srv/b.jsonl"))
-    monkeypatch.setattr(uploads, "list_documents", lambda name: pytest.fail("All passages were read."))
+    monkeypatch.setattr(TantivyDocumentStore, "iterate_documents", lambda self: pytest.fail("All passages were read."))
     assert names() == {"/srv/a.md": 2, "/srv/b.jsonl": 1}
 
     TantivyDocumentStore(index="maps").delete_documents(["0", "2"])
@@ -210,8 +210,8 @@ def test_an_index_that_cannot_be_removed_keeps_what_was_uploaded(monkeypatch: py
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse_index)
-    with pytest.raises(OSError, match="cross-device"), change_collection("maps"):
-        remove_index("maps")
+    with pytest.raises(OSError, match="cross-device"), change_collection("maps") as changes:
+        changes.make(drops=True)
 
     assert file.exists()
     assert os.listdir(file.parents[1]) == ["maps"]

@@ -33,12 +33,6 @@ class TestEveryWayToAsk:
         assert "model" not in CALLS
 
 
-def test_the_options_of_a_chat_may_stand_under_prefrag(served: Served):
-    served().post("/v1/chat/completions", json={**CHAT, "prefrag": {"web": False}})
-
-    assert "web" not in CALLS
-
-
 def test_stays_at_home_where_the_key_may_not_use_it(serve: Callable[..., TestClient]):
     client = serve()
     closed, opened = ({"Authorization": f"Bearer {add_key(name, web=name == 'ben')}"} for name in ("ada", "ben"))

@@ -138,29 +138,6 @@ class TestStrangersMarkdown:
 class TestHTTP:
     BODY = {"question": "Who built alpha?", "sources": ["local"]}
 
-    def test_gives_the_sentences_and_the_guess(self, reading: Served):
-        result = reading(UNSURE).post("/prefrag/run", json=self.BODY).json()["result"]
-
-        assert (result["answer"], result["answered"], result["label"]) == ("", False, None)
-        assert (result["guess"], result["probability"]) == ("Beta", 0.12)
-        [evidence] = result["evidence"]
-        assert (evidence["mark"], evidence["title"], evidence["source"]) == ("1", "alpha", "local")
-        assert evidence["sentence"] == "Alpha was built by Beta."
-        assert result["sent_to_models"] == []
-
-    def test_no_source_that_could_be_searched_is_a_bad_gateway_and_the_first_line_of_a_chat(self, served: Served):
-        client = served(readings=UNSURE, verdicts=(), errors={"local": "down"})
-
-        response = client.post("/prefrag/run", json=self.BODY)
-        CALLS.clear()
-        text = content(client, sources=["local"])
-
-        assert response.status_code == 502
-        assert response.json()["result"]["answered"] is False
-        assert text.startswith(
-            "Note: no source could be searched, so this answer rests on no document.\n\nNo answer was"
-        )
-
 
 class TestServing:
     async def test_is_ready_without_a_model(self, monkeypatch: pytest.MonkeyPatch):

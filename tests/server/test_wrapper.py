@@ -77,21 +77,12 @@ async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts
     assert "Sent to a remote model: 2 calls, 24 tokens, with your passages.\n" in lines
     assert "api.example.org" not in "".join(lines)
 
-
-async def test_a_task_of_a_front_end_counts_its_call_too_and_names_no_host(wrapper: Wrapper):
-    served = wrapper("A title", **REMOTE)
-    messages = [{"role": "user", "content": TASKS["title"][0]}]
-
-    completion = await served.run_chat_completion_async("prefrag", messages, {})
-
+    # A task of a front end is a call too.
+    title = [{"role": "user", "content": TASKS["title"][0]}]
+    completion = await served.run_chat_completion_async("prefrag", title, {})
     assert completion.prefrag["usage"]["llm_calls"] == 1
-    assert completion.prefrag["sent_to_models"][0] == {
-        "remote": True,
-        "role": "llm",
-        "calls": 1,
-        "prompt_tokens": 10,
-        "completion_tokens": 2,
-    }
+    counted = {"remote": True, "role": "llm", "calls": 1, "prompt_tokens": 10, "completion_tokens": 2}
+    assert completion.prefrag["sent_to_models"][0] == counted
     assert "api.example.org" not in f"{completion}"
 
 

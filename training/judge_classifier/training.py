@@ -22,8 +22,7 @@ from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
-from prefrag.training.results import Training
-from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
+from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {

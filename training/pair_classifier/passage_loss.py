@@ -30,7 +30,6 @@ class PassageLoss:
     """
 
     def __init__(self, gathered: Sequence[Pool]):
-        """Weigh the passages of the questions."""
         sizes = Counter(pool.dataset for pool in gathered)
         typical = len(gathered) / max(len(sizes), 1)
         passages: list[int] = []

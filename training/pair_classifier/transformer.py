@@ -20,6 +20,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from prefrag.components.pair_classifier.transformer_pair_scorer import encode_pairs, fewest_tokens
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.card import table, write_card
+from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.calibration import Quality, choose_threshold, measure, plot_calibration
 from prefrag.training.pair_classifier.examples import (
@@ -303,19 +304,19 @@ def _keep_settings(file: Path, datasets: Sequence[Dataset], settings: Transforme
 def _read_pairs(
     datasets: Sequence[Dataset], file: Path, settings: TransformerSettings, on_progress: Callable[[str], None]
 ) -> dict[str, DatasetPairs]:
-    if not file.exists():
-        found: dict[str, DatasetPairs] = {}
+    def draw() -> dict[str, Any]:
+        found = {}
         for dataset in datasets:
             on_progress(f"Retrieving for {dataset.name}")
             with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
                 name, most = dataset.name, settings.most
                 drawn = dataset_pairs(name, questions, store, _is_held_back, most, settings.negatives, settings.seed)
-                found[name] = dataclasses.replace(drawn, served=drawn.served[:: max(1, len(drawn.served) // _SERVED)])
+                served = drawn.served[:: max(1, len(drawn.served) // _SERVED)]
+                found[name] = asdict(dataclasses.replace(drawn, served=served))
             on_progress(f"{dataset.name}: pairs {count_kinds(drawn.learnt)}, held back {count_kinds(drawn.held_back)}")
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps({name: asdict(each) for name, each in found.items()}), encoding="utf-8")
-        part.replace(file)
-    kept = json.loads(file.read_text(encoding="utf-8"))
+        return found
+
+    kept = compute_once(file, draw)
     return {
         name: DatasetPairs(*([PairExample(**one) for one in each[part]] for part in ("learnt", "held_back", "served")))
         for name, each in kept.items()

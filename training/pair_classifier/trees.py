@@ -20,8 +20,7 @@ from prefrag.components.state.state import identity
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
-from prefrag.training.results import Training
-from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out
+from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out
 
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -130,8 +129,6 @@ def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Docum
 
 
 class _Scored:
-    """Pairs that were scored before."""
-
     def __init__(self, pairs: Iterable[Pair], scores: Iterable[float]):
         self._scores = {tuple(map(identity, pair)): score for pair, score in zip(pairs, scores, strict=True)}
 

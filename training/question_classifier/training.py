@@ -18,8 +18,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experim
 from prefrag.training.card import table, write_card
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
-from prefrag.training.results import Training
-from prefrag.training.tree_training import TreeTraining, fit_trees, leave_out, read_booster
+from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {

@@ -20,7 +20,6 @@ class KnownFields:
     """The fields of an index, which the server is asked about once each."""
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
-        """Set the store; the server is not called yet."""
         self._store = store
         self._known: set[str] = set()
 

@@ -34,7 +34,6 @@ class ElasticsearchTitles:
     """
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
-        """Set the store; the server is not called yet."""
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:

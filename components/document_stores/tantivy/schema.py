@@ -72,7 +72,7 @@ def to_tantivy(document: Document) -> tantivy.Document:
 def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float | None = None) -> Document:
     """Read a document that a search found."""
     stored: Any = searcher.doc(address).get_first("stored")
-    document_id, content, meta = _decode(stored.decode("ascii"))
+    document_id, content, meta = _decode(stored.decode("utf-8"))
     return Document(id=document_id, content=content, meta=meta, score=score)
 
 
@@ -104,7 +104,11 @@ def _encode(document: Document) -> bytes:
             f"The metadata of document '{document.id}' cannot be stored unchanged ({error}). Use strings, numbers, "
             "booleans, None, dates, and lists and dictionaries of them."
         ) from error
-    return stored.encode("ascii")
+    try:
+        return stored.encode("utf-8")
+    except UnicodeEncodeError:
+        # A lone surrogate, which some PDF readers produce, is written as an escape.
+        return json.dumps(json.loads(stored), separators=(",", ":")).encode("ascii")
 
 
 def _decode(stored: str) -> Any:
@@ -120,7 +124,7 @@ def _tag_date(value: Any) -> dict[str, str]:
     raise TypeError(f"a value of {type(value)}")
 
 
-_ENCODER = json.JSONEncoder(default=_tag_date, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(default=_tag_date, separators=(",", ":"), ensure_ascii=False)
 
 
 def _untag_date(value: dict[str, Any]) -> Any:

@@ -50,11 +50,7 @@ class ReplyFormat:
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """Write the tools as the API takes them, where the model calls them natively.
-
-        :param tools: All tools.
-        :returns: The tools for the chat generator.
-        """
+        """Write the tools as the API takes them, where the model calls them natively."""
         return []
 
     def messages(

@@ -53,7 +53,6 @@ _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS} | {"
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    """Split a text at its fields."""
     parts: list[tuple[str, str]] = []
     name, start = "", 0
     for match in _find_fields(text):

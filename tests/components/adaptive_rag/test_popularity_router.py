@@ -79,14 +79,3 @@ def test_a_question_of_many_names_makes_few_searches(retriever: Any):
 )
 def test_a_name_is_found_as_whole_words_in_whatever_case_and_accents(text: str, found: int):
     assert count_naming("Zürich", [document("x", content=text)]) == found
-
-
-@for_each(
-    "settings, message",
-    ({"threshold": -1}, "threshold is -1"),
-    ({"depth": 0}, "depth is 0"),
-    ({"threshold": 101}, "threshold is 101 and depth 100: no popularity over the depth is ever seen"),
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        PopularityRouter(ScriptedRetriever({}, "local"), **settings)

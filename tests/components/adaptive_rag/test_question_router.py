@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.adaptive_rag.question_classifier import Estimate
 from prefrag.components.adaptive_rag.question_router import QuestionRouter
 from prefrag.components.state.state import RunSettings, State
@@ -94,15 +92,3 @@ def test_the_estimate_is_of_the_question_that_stands_alone():
     QuestionRouter(Listening(ALL)).run(START)
 
     assert heard == ["Who built alpha?"]
-
-
-@for_each(
-    "settings, message",
-    ({"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
-    ({"classes": ["A"]}, "There is no class 'A' of questions: choose from no_retrieval, single_step, multi_step"),
-    ({"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
-    ({"least_probability": {"single_step": 2}}, "least_probability of single_step is 2: set it between 0 and 1"),
-)
-def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        QuestionRouter(FixedQuestionClassifier(ALL), **settings)

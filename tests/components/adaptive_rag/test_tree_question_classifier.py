@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from prefrag.components.adaptive_rag.tree_question_classifier import NOT_ENGLISH, TreeQuestionClassifier
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as TREES_OF_THE_JUDGE
-from prefrag.components.trees import TreesMissing
-from tests.components.serialisation import rebuilt
-from tests.for_each import for_each
 
 ONE_STEP = "Is indinavir effective for treatment of amyotrophic lateral sclerosis?"
 SEVERAL_STEPS = "What is the date of birth of the mother of the director of the film Polish-Russian War?"
@@ -36,18 +30,8 @@ def test_doubts_its_estimate_of_a_question_in_another_language():
     assert TreeQuestionClassifier().classify(SEVERAL_STEPS).doubt == ""
 
 
-def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
-    with pytest.raises(TreesMissing, match=r"own\.json"):
-        TreeQuestionClassifier(str(tmp_path / "own.json")).warm_up()
-
-
 def test_trees_of_another_kind_or_no_file_in_their_place_are_refused():
     with pytest.raises(ValueError, match="trained on other features"):
         TreeQuestionClassifier(str(TREES_OF_THE_JUDGE)).warm_up()
     with pytest.raises(ValueError, match="trees is empty"):
         TreeQuestionClassifier("")
-
-
-@for_each("settings", {}, {"trees": "own.json"})
-def test_survives_saving_and_loading(settings: dict[str, Any]):
-    assert rebuilt(TreeQuestionClassifier(**settings)).trees == settings.get("trees")

@@ -15,7 +15,6 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from prefrag.components.state.state_builder import StateBuilder
 from tests.components.samples import document, kinds, search_step, settings, state
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 QUESTION = "q"
@@ -185,18 +184,10 @@ def test_a_classifier_that_fails_ends_the_run_with_its_state():
     assert len(raised.value.state.step.searches) == 8
 
 
-def test_it_survives_saving_and_settings_that_make_no_sense_are_refused():
+def test_its_classifier_fills_by_default():
     source = RetrievalSource("local", StateBuilder(["local"], "local"))  # type: ignore[arg-type]
-    depths = {"first_stage_depth": 3, "second_stage_depth": 4}
 
-    loaded = rebuilt(LinkedStages(source, source, open_question=OpenQuestionQuery(max_names=5), **depths))
-
-    assert (loaded.first_stage_depth, loaded.second_stage_depth) == (3, 4)
-    assert (loaded.classifier.selection, loaded.open_question.max_names) == ("fill", 5)
-    with pytest.raises(ValueError, match="`links` is no source"):
-        LinkedStages(source, Finder({}))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="first_stage_depth is 0"):
-        LinkedStages(source, source, first_stage_depth=0)
+    assert LinkedStages(source, source).classifier.selection == "fill"
 
 
 @pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])

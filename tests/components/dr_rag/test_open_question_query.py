@@ -7,7 +7,6 @@ import pytest
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from tests.components.samples import document
-from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
 
 QUESTION = "Who married the son of Peter Andreas Heiberg?"
@@ -43,11 +42,3 @@ def test_names_are_limited_and_come_once():
     assert queries(document("A A B", "C D"), question="why", max_names=3) == ["A B"]
     with pytest.raises(ValueError, match="max_names is 0"):
         OpenQuestionQuery(max_names=0)
-
-
-def test_it_survives_saving(tmp_path: Path):
-    made = OpenQuestionQuery(TantivyDocumentStore(path=str(tmp_path)), max_names=7)
-
-    loaded = rebuilt(made)
-
-    assert (loaded.max_names, loaded.term_statistics.path) == (7, str(tmp_path))

@@ -1,8 +1,6 @@
-import pytest
 from haystack import Document
 
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
-from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_give
 from tests.for_each import for_each
 
@@ -43,11 +41,3 @@ def test_the_parts_are_a_setting(parts, expected):
 def test_long_documents_are_cut_and_the_question_never_is():
     assert queries(QueryDocConcat(max_words=4), HEIBERG) == ["Who married the child? Peter Andreas Heiberg His"]
     assert len(queries(QueryDocConcat(max_words=None), doc("l", "word " * 9_000))[0].split()) == 9_004
-
-
-def test_serialises_and_names_settings_that_make_no_sense():
-    loaded = rebuilt(QueryDocConcat(["content"], max_words=None))
-    assert (loaded.parts, loaded.max_words) == (["content"], None)
-    for settings in ({"parts": "title"}, {"max_words": 0}):
-        with pytest.raises(ValueError, match=next(iter(settings))):
-            QueryDocConcat(**settings)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from haystack import Document, component
-from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
@@ -17,7 +16,6 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import document, found, kinds, search_step, settings, state
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 QUESTION = "q"
@@ -240,40 +238,6 @@ def test_the_stages_may_have_different_retrievers():
     reached = stage(InMemoryBM25Retriever(store)).run(after_first_stage(ABC[0], k=2))["state"]
 
     assert shown(reached) == "ak"
-
-
-def test_any_component_from_query_to_documents_will_do_for_example_two_retrievers_fused():
-    @component
-    class Fused:
-        """Reciprocal rank fusion of two retrievers, behind one `query`."""
-
-        def __init__(self) -> None:
-            self.parts = [Letters(), Letters(order="xabcdefwyz")]
-            self.joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion")
-
-        @component.output_types(documents=list[Document])
-        def run(self, query: str, top_k: int = 10) -> dict[str, Any]:
-            return self.joiner.run([part.run(query)["documents"] for part in self.parts], top_k=top_k)
-
-    assert shown(stage(Fused()).run(after_first_stage(passage("a", "axyz"), k=2))["state"]) == "ax"
-
-
-def test_settings_that_make_no_sense_are_named_and_a_bare_retriever_advised_to_be_made_a_source():
-    for setting in ("k1", "second_stage_depth"):
-        with pytest.raises(ValueError, match=setting):
-            stage(**{setting: 0})
-    with pytest.raises(ValueError, match="RetrievalSource"):
-        SecondStage(Letters())  # type: ignore[arg-type]
-
-
-def test_serialises():
-    store = InMemoryDocumentStore()
-    second_stage = SecondStage(
-        source(InMemoryBM25Retriever(store)), QueryDocConcat(["content"]), PairClassifier(), k1=2, second_stage_depth=5
-    )
-    loaded = rebuilt(second_stage)
-    assert (loaded.k1, loaded.second_stage_depth, loaded.concat.parts) == (2, 5, ["content"])
-    assert isinstance(loaded.classifier, PairClassifier)
 
 
 class TestOutside:

@@ -141,9 +141,3 @@ def test_a_model_without_log_probabilities_ends_the_run_and_never_counts_as_sure
         check(Step(Action.SEARCH, reply="Alpha was built by Beta.", query="Alpha was built by Beta."))
 
     assert raised.value.state.events[-1].kind == "error"
-
-
-@for_each("settings", {"threshold": 1.1}, {"mask": -0.1})
-def test_a_probability_out_of_range_is_refused(settings: dict[str, float]):
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        LookAhead(**settings)

@@ -13,7 +13,6 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
-from tests.components.serialisation import rebuilt
 from tests.gguf import GGUF, needs_gguf
 from tests.python_process import run_python
 
@@ -203,11 +202,9 @@ def test_models_with_different_adapters_are_loaded_apart(fake: Any):
     assert len(embedded_chat_generator._models) == 2
 
 
-def test_serialisation_and_copies():
-    files: dict[str, Any] = {"model_path": "model.gguf", "adapter_path": "adapter.gguf"}
-    arguments = {**files, "context_window": 2_048, "max_tokens": 100, "timeout": 30.0}
-    generator = EmbeddedChatGenerator(**arguments)
-    assert rebuilt(generator).to_dict()["init_parameters"] == arguments
+def test_a_copy_has_the_same_settings():
+    generator = EmbeddedChatGenerator("model.gguf", max_tokens=100)
+
     assert copy.deepcopy(generator).to_dict() == generator.to_dict()
 
 

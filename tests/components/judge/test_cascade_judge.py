@@ -52,16 +52,6 @@ async def test_scores_of_which_the_trees_are_unsure_are_the_models(
         assert relevance.judged_by == judged_by
 
 
-@for_each(
-    "unsure_from, unsure_to, message",
-    (0.9, 0.8, "unsure_from is 0.9 and unsure_to 0.8"),
-    (0.2, 1.1, "unsure_to is 1.1: set it to a number from 0 to 1"),
-)
-def test_bounds_that_make_no_sense_are_refused_in_words(unsure_from: float, unsure_to: float, message: str):
-    with pytest.raises(ValueError, match=message):
-        CascadeJudge(FixedTrees(0.5), FixedJudge(True), unsure_from, unsure_to)
-
-
 def test_warms_up_both():
     CascadeJudge(FixedTrees(0.5), FixedJudge(True)).warm_up()
 

@@ -29,27 +29,6 @@ def judged(reached: State, status: bool, **changes: Any) -> tuple[str, State, Ve
     return name, after, after.step.verdict
 
 
-class TestInit:
-    @for_each(
-        "changes, message",
-        ({"sources": []}, "`sources` is empty"),
-        ({"judge": "model"}, "judge is 'model': give the block of a judge, such as ModelJudge"),
-        ({"judge": None}, "judge is None"),
-        ({"switch_at": "once"}, "set it to this_step or next_step"),
-        ({"patience": -1}, "patience is -1: set it to a whole number of at least 0"),
-        ({"patience": True}, "patience is True"),
-        ({"patience": 1, "switch_at": "next_step"}, "patience delays the switch of this step"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            SourceSwitchJudge(**{"sources": ["local"], "judge": FixedJudge(True), **changes})
-
-    def test_has_one_output_for_each_source(self):
-        outputs = switch(sources=SOURCES).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-        assert set(outputs) == {"kept", "switch_local", "switch_archive", "switch_web"}
-
-
 class TestVerdict:
     @pytest.mark.parametrize(("status", "output"), [(True, "kept"), (False, "switch_web")])
     async def test_of_the_judge_keeps_or_switches_and_is_in_the_trace(self, status: bool, output: str):

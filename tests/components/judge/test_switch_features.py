@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
-from tests.components.samples import document
+from tests.components.samples import AtOnce, document
 from tests.for_each import for_each
 
 QUESTION = "When did the yard that built the Aurora win the prize?"
@@ -25,19 +25,6 @@ class Rare:
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         return 100, {word: 1 if word == "yard" else 50 for word in words}
-
-
-class RareTogether(Rare):
-    """The same, called for all texts at once."""
-
-    calls = 0
-
-    def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        self.calls += 1
-        return [super(RareTogether, self).analyze(text) for text in texts]
-
-    def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is analysed alone.")
 
 
 def features(
@@ -58,12 +45,12 @@ def test_every_feature_has_a_value_whatever_is_missing():
 
 def test_texts_are_analysed_in_one_call_with_the_same_result():
     for new, observed in (((), ()), ((YARD, AURORA), ()), ((YARD,), (AURORA, YARD))):
-        together = RareTogether()
+        together = AtOnce(Rare())
 
         found = features("When was the yard Beta founded?", new, observed, statistics=together)
 
         assert found == features("When was the yard Beta founded?", new, observed, statistics=Rare())
-        assert together.calls == 1
+        assert len(together.calls) == 1
 
 
 def test_a_title_is_found_as_whole_words_without_its_parenthesis():

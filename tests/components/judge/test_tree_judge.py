@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from prefrag.components.judge.switch_features import FEATURES
 from prefrag.components.judge.tree_judge import TreeJudge, keep_probability
 from prefrag.components.state.state import Action, State, Step
-from prefrag.components.trees import TreesMissing
 from tests.components.judge.judges import FixedTrees
 from tests.components.samples import document, found, observed_step, search_step, state
 from tests.for_each import for_each
@@ -151,22 +149,6 @@ def test_one_passage_that_is_needed_is_enough_and_none_that_is_new_is_nothing():
     assert keep_probability(trees, [passage]) == pytest.approx(0.8)
     assert keep_probability(trees, [passage, passage]) == pytest.approx(0.9)
     assert keep_probability(trees, []) == 0
-
-
-def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
-    with pytest.raises(TreesMissing, match=r"own\.json"):
-        TreeJudge(str(tmp_path / "own.json")).warm_up()
-
-
-@for_each(
-    "settings, message",
-    ({"trees": ""}, "trees is empty"),
-    ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to a number of at least 0"),
-    ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
-)
-def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        TreeJudge(**settings)
 
 
 class TestScores:

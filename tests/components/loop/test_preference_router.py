@@ -1,7 +1,5 @@
 """Where a reply goes, and who counts."""
 
-import pytest
-
 from prefrag.components.loop.preference_router import PreferenceRouter
 from prefrag.components.state.state import Action, State, Step
 from tests.components.samples import answer_step, kinds, search_step, settings, state
@@ -15,25 +13,6 @@ def routed(reached: State, **changes: object) -> tuple[str, State]:
     output = PreferenceRouter(["local", "web"], **changes).run(reached)  # type: ignore[arg-type]
     assert len(output) == 1
     return next(iter(output.items()))
-
-
-def test_needs_a_source_and_cannot_follow_the_model_and_ask_all():
-    with pytest.raises(ValueError, match="name at least one source"):
-        PreferenceRouter([])
-    with pytest.raises(ValueError, match="choose one"):
-        PreferenceRouter(["local"], follow_model=True, ask_all=True)
-
-
-def test_has_one_output_for_each_source():
-    outputs = PreferenceRouter(["local", "my-archive"]).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-    assert set(outputs) == {"search_local", "search_my-archive", "answered", "retry", "exhausted"}
-
-
-def test_has_one_output_for_all_sources_that_are_searched_at_once():
-    router = PreferenceRouter(["local", "web"], ask_all=True)
-
-    assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
 
 
 class TestSearches:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.loop.self_reflector import SelfReflector
 from prefrag.components.state.state import Label, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, settings, state
@@ -28,18 +26,6 @@ def reflected(reached: State, *script: str, **changes: Any) -> tuple[str, State]
 
 def labelled(label: Label | None, supplements: int = 0, **changes: Any) -> State:
     return State(QUESTION, settings(**changes), steps=(answer_step("1812", label=label),), supplements=supplements)
-
-
-class TestInit:
-    @for_each(
-        "changes, message",
-        ({"reflection": "maybe"}, "set it to reply, call or off"),
-        ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
-        ({"supplement": "web"}, "set it to every or others"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            reflector(**changes)
 
 
 class TestLabelOfTheReply:
@@ -81,18 +67,6 @@ class TestLabelOfTheReply:
         assert output == "accepted"
         assert reached.events[-1].data["supplement"] is False
 
-    def test_costs_no_call(self):
-        reflected(labelled(Label.INCORRECT), reflection="reply", chat_generator=ScriptedChatGenerator([DOUBT]))
-
-        assert "model" not in CALLS
-
-
-class TestSwitchedOff:
-    def test_takes_the_first_answer_whatever_its_label(self):
-        reached = labelled(Label.INCORRECT)
-
-        assert reflected(reached, reflection="off") == ("accepted", reached)
-
 
 class TestCallOfItsOwn:
     def test_shows_question_answer_and_passages(self):
@@ -111,6 +85,7 @@ class TestCallOfItsOwn:
         assert (output, reached.step.label) == ("supplement", Label.INCORRECT)
         assert (reached.step.explanation, reached.step.suggestions) == ("No passage says so.", "Search for it.")
         assert reached.usage.llm_calls == {"reflector": 1}
+        assert reflected(labelled(Label.CORRECT), "I cannot say.")[1].step.label is Label.CORRECT
 
     @for_each(
         "reply, label",

@@ -29,22 +29,6 @@ def reviewed(script: str, reached: State = ANSWERED, **changes: Any) -> tuple[st
     return next(iter(output.items()))
 
 
-@for_each(
-    "changes, message",
-    ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
-    ({"on_doubt": "switch"}, "set it to keep or end"),
-)
-def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        reviewer(**changes)
-
-
-def test_has_one_output_for_each_source():
-    outputs = reviewer().__haystack_output__._sockets_dict  # type: ignore[attr-defined]
-
-    assert set(outputs) == {"accepted", "search_local", "search_web"}
-
-
 def test_is_called_with_question_passages_reasoning_and_answer():
     reviewed(TRUE)
 

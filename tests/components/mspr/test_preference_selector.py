@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from prefrag.components.mspr.preference_selector import PreferenceSelector
 from prefrag.components.state.state import Action, State, Step, Verdict
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
@@ -21,11 +19,6 @@ def selected(*steps: Step, enabled: bool = True, **changes: Any) -> State:
 
 def search(named: str | None = None) -> Step:
     return search_step("beta", named_source=named)
-
-
-def test_needs_sources():
-    with pytest.raises(ValueError, match="`sources` is empty"):
-        PreferenceSelector([])
 
 
 @for_each("named", None, *SOURCES)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.pair_classifier.pair_features import FEATURES, pair_features
-from tests.components.samples import document
+from tests.components.samples import AtOnce, document
 
 QUESTION = "Which harbour town built the schooner Aurora?"
 AURORA = document("Aurora", "The schooner was launched by the yard of Brennan Brothers (1901).")
@@ -128,25 +128,12 @@ class Rare:
         return 100, {word: min(len(word), 100) for word in words}
 
 
-class RareTogether(Rare):
-    """The same, called for all texts at once."""
-
-    calls = 0
-
-    def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        self.calls += 1
-        return [super(RareTogether, self).analyze(text) for text in texts]
-
-    def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is analysed alone.")
-
-
 def test_texts_are_analysed_in_one_call_with_the_same_result():
     pairs = [(AURORA, BRENNAN), (AURORA, CHEESE), (BRENNAN, AURORA)]
-    together = RareTogether()
+    together = AtOnce(Rare())
 
     assert np.array_equal(pair_features(QUESTION, pairs, together), pair_features(QUESTION, pairs, Rare()))
-    assert together.calls == 1
+    assert len(together.calls) == 1
 
 
 texts = st.text(max_size=30)

@@ -15,7 +15,6 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
     TransformerPairScorer,
     encode_pairs,
 )
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 WORDS = [
@@ -216,14 +215,3 @@ def test_without_a_model_or_the_package_the_message_states_what_to_do(monkeypatc
     with pytest.raises(ClassifierMissing, match=r"'transformers'.*EXTRAS=classifier.*dr_rag_qdc"):
         TransformerPairScorer("models/pairs").warm_up()
     assert TransformerPairScorer("nowhere").score(QUESTION, []) == []
-
-
-@for_each("settings", {"backend": "tensorflow"}, {"question_tokens": 0}, {"document_tokens": 0})
-def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        TransformerPairScorer("models/pairs", **settings)
-
-
-def test_serialises():
-    loaded = rebuilt(TransformerPairScorer("models/pairs", backend="onnx", device="cpu", document_tokens=500))
-    assert (loaded.backend, loaded.document_tokens) == ("onnx", 500)

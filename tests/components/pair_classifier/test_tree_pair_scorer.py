@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.trees import TreesMissing
 from tests.components.samples import document
-from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
 pytest.importorskip("xgboost")
@@ -53,19 +50,8 @@ def test_threads_may_share_it_and_no_pairs_have_no_scores(store: TantivyDocument
     assert scorer.score(QUESTION, []) == []
 
 
-def test_it_survives_saving(tmp_path: Path):
-    scorer = TreePairScorer("own.json", TantivyDocumentStore(path=str(tmp_path)), "pair")
-
-    loaded = rebuilt(scorer)
-
-    assert (loaded.model, loaded.label) == ("own.json", "pair")
-    assert rebuilt(PairClassifier(loaded)).engine.model == "own.json"
-
-
-def test_an_empty_path_another_label_and_a_file_that_is_absent_are_refused_before_the_first_question(tmp_path: Path):
+def test_an_empty_path_and_another_label_are_refused():
     with pytest.raises(ValueError, match="model is empty"):
         TreePairScorer("")
     with pytest.raises(ValueError, match="label is 'document': set it to pair or passage"):
         TreePairScorer(label="document")  # type: ignore[arg-type]
-    with pytest.raises(TreesMissing, match=r"own\.json"):
-        PairClassifier(TreePairScorer(str(tmp_path / "own.json"))).warm_up()

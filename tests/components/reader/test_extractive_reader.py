@@ -1,13 +1,19 @@
 """The reader that ships, on passages of a made-up place."""
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from haystack import Document
 
+from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents, read_card
 from prefrag.components.reader.reader import ReaderMissing
+from prefrag.components.reader.reader_input import load_tokenizer
 from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
@@ -159,3 +165,25 @@ def test_of_very_many_only_the_first_are_compared():
 
     assert (len(chosen), chosen[0].id) == (5, LAMP.id)
     assert DESIGNER.id not in {one.id for one in chosen}
+
+
+def test_so_many_questions_are_encoded_at_once_that_no_memory_is_left_behind():
+    most = min(4, os.cpu_count() or 1)
+    running, seen, together = 0, [], threading.Barrier(most)
+
+    class Encoder:
+        def run(self, _, inputs):
+            nonlocal running
+            running += 1
+            seen.append(running)
+            together.wait(60)
+            running -= 1
+            scores = np.zeros_like(inputs["input_ids"], np.float32)
+            return scores, scores, np.zeros((1, 4), np.float32)
+
+    tokenizer = load_tokenizer(extractive_reader.SHIPPED_READER / extractive_reader.TOKENIZER)
+    parts = extractive_reader._Parts(tokenizer, Encoder(), extractive_reader.ReaderCard())
+    with ThreadPoolExecutor(3 * most) as pool:
+        list(pool.map(lambda number: parts.score(f"Question {number}?", (("", "Text."),)), range(3 * most)))
+
+    assert max(seen) == most

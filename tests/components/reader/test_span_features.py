@@ -45,6 +45,17 @@ def test_a_name_of_the_question_a_link_and_what_stands_around_a_span_are_known(t
     assert feature(text, name) == pytest.approx(value, nan_ok=True)
 
 
+def test_what_was_read_before_changes_no_feature():
+    fresh = span_features(QUESTION, PASSAGES, None, lambda word: weight(word))
+    span_features(QUESTION, PASSAGES[::-1], None, weight)
+    span_features("Who was Gustav Low?", PASSAGES, None, weight)
+
+    again = span_features(QUESTION, PASSAGES, None, weight)
+
+    assert (again.candidates, again.keys) == (fresh.candidates, fresh.keys)
+    np.testing.assert_array_equal(again.rows, fresh.rows)
+
+
 def test_equal_answers_have_one_key():
     assert answer_key("The Ostermoor Yard") == answer_key("ostermoor yard.") == "ostermoor yard"
     assert answer_key("The The") == "the the"

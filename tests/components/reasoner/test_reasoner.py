@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.reasoner.reasoner import Reasoner
-from prefrag.components.state.state import Action, Label, RunError, State
+from prefrag.components.state.state import Action, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, search_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.for_each import for_each
@@ -30,16 +30,6 @@ def prompt_for(reached: State, **changes: Any) -> str:
 
 
 class TestInit:
-    @for_each(
-        "changes, message",
-        ({"reply_format": "xml"}, "reply_format is 'xml': set it to auto, text or json"),
-        ({"tools": [TOOLS[0], TOOLS[0]]}, "Two tools have the same name"),
-        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            reasoner(**changes)
-
     def test_advertises_one_search_engine_by_default(self):
         assert [tool["name"] for tool in reasoner().tools] == ["Search_Engine"]
 
@@ -52,12 +42,6 @@ class TestPrompt:
         assert "\nAction: Search_Engine\n" in prompt
         assert "at most 2 times" in prompt
         assert "written exactly as Search_Engine" in prompt_for(state(prompts="plain"))
-
-    def test_names_every_tool(self):
-        prompt = prompt_for(state(), tools=TOOLS)
-
-        assert "Search_1 or Search_2" in prompt
-        assert "Search_2: The web." in prompt
 
     def test_repeats_the_transcript_in_order(self):
         reached = state(
@@ -123,13 +107,6 @@ class TestFormat:
         # The sampling that is set is kept.
         assert (text["temperature"], text["top_p"]) == (0.5, 0.9)
 
-    def test_json_is_read_as_json(self):
-        reply = '{"thought": "a", "action": "Final_Answer", "answer": "1974", "label": "CORRECT"}'
-
-        step = reasoner(reply, reply_format="json").run(state())["state"].step
-
-        assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
-
 
 class TestStep:
     def test_is_added_and_reported(self):
@@ -143,11 +120,6 @@ class TestStep:
         assert all(event.step == 2 for event in reached.events)
         assert reached.usage.llm_calls == {"reasoner": 1}
 
-    def test_of_a_forced_answer_is_marked(self):
-        step = reasoner("1974", must_answer=True).run(state(search_step("last")))["state"].step
-
-        assert (step.action, step.answer, step.forced) == (Action.ANSWER, "1974", True)
-
     @for_each("reply", "", "   ", "<think>Final Answer: 1812</think>", "<think>Final Answer: 1812")
     def test_of_a_reply_without_words_is_unreadable(self, reply: str):
         reached = reasoner(reply).run(state())["state"]
@@ -156,25 +128,8 @@ class TestStep:
         assert "1812" not in reached.step.reply
         assert kinds(reached) == (["cut_off"] if reply.endswith("1812") else [])
 
-    def test_in_another_language_is_read_alike(self):
-        step = (
-            reasoner("Thought: 我需要查一下。\nAction: Search_Engine\nAction Input: 北京大学 建校年份")
-            .run(state())["state"]
-            .step
-        )
-
-        assert (step.action, step.query) == (Action.SEARCH, "北京大学 建校年份")
-
 
 class TestFailure:
-    def test_of_the_model_keeps_the_state(self):
-        before = state(observed_step(document("alpha")))
-
-        with pytest.raises(RunError, match="The reasoner's model failed: no server") as failure:
-            reasoner("!no server").run(before)
-
-        assert failure.value.state.steps == before.steps
-
     def test_of_the_window_is_reported_rather_than_half_a_question_sent(self):
         with pytest.raises(RunError, match="cannot call its model"):
             reasoner(model={"context_window": 400}).run(state())

@@ -79,21 +79,7 @@ class TestTools:
         assert (step.action, step.named_source) == (Action.SEARCH, "web")
 
 
-class TestThePromptOfASingleCall:
-    def prompt(self, *steps: Step, **changes: Any) -> str:
-        model = changes.pop("model", {})
-        reasoner("1974", must_answer=True, prompt="answer_once", model=model).run(state(*steps, **changes))
-        return CALLS["model"][0]["prompt"]
+def test_the_prompt_of_a_single_call_requests_json_of_an_embedded_model():
+    reasoner("1974", must_answer=True, prompt="answer_once", model={"is_embedded": True}).run(state(RETRIEVED))
 
-    def test_holds_the_passages_and_ends_where_the_answer_begins(self):
-        prompt = self.prompt(RETRIEVED)
-
-        assert "About alpha." in prompt
-        assert f"Question: {QUESTION}" in prompt
-        assert prompt.endswith("Final Answer:")
-
-    def test_without_a_retrieval_speaks_of_no_passages(self):
-        assert "passages" not in self.prompt().lower()
-
-    def test_for_an_embedded_model_requests_json(self):
-        assert '"Final_Answer"' in self.prompt(RETRIEVED, model={"is_embedded": True})
+    assert '"Final_Answer"' in CALLS["model"][0]["prompt"]

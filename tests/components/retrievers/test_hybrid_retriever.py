@@ -12,7 +12,6 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import search_step, state
 from tests.components.two_ways import both_fail
 from tests.fakes import ScriptedRetriever
-from tests.for_each import for_each
 
 FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
 
@@ -150,30 +149,9 @@ async def test_when_all_fail_or_a_filter_cannot_be_applied_it_fails_with_the_rea
     await both_fail(unfiltered, FilterError, "no such field", "x", filters=FILTERS)
 
 
-def test_saved_and_loaded_and_a_top_k_under_one_is_refused():
-    parts = [ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({"b": "B"}, "two")]
-    retriever = HybridRetriever(parts, top_k=3, candidates=7, weights=[1, 2], timeout=2.5)
-    data = retriever.to_dict()
-
-    assert HybridRetriever.from_dict(data).to_dict() == data
-    assert data["init_parameters"]["weights"] == [1, 2]
+def test_a_top_k_under_one_is_refused():
     with pytest.raises(ValueError, match="top_k"):
-        retriever.run("x", top_k=0)
-
-
-@for_each(
-    "settings, message",
-    ({"retrievers": [Ranked("a")]}, "at least two"),
-    ({"retrievers": [Ranked("a"), object()]}, "no `run`"),
-    ({"top_k": 0}, "top_k"),
-    ({"candidates": 0}, "candidates"),
-    ({"timeout": 0}, "timeout"),
-    ({"weights": [1]}, "weights"),
-    ({"weights": [0, 0]}, "weights"),
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        HybridRetriever(**{"retrievers": [Ranked("a"), Ranked("b")], **settings})
+        HybridRetriever([ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({}, "two")]).run("x", top_k=0)
 
 
 def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):

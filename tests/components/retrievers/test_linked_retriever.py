@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -22,9 +22,7 @@ from prefrag.components.retrievers.title_mention_retriever import TitleMentionRe
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import document, observed_step, search_step, state
-from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail
-from tests.for_each import for_each
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 
@@ -109,23 +107,6 @@ async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dic
 
 
 class TestInit:
-    @for_each(
-        "changes, message",
-        ({"retriever": object()}, "`retriever` has no `run`"),
-        ({"links": object()}, "`links` has no `run`"),
-        ({"engine": object()}, "engine has no `score"),
-        ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
-        ({"candidates": 0}, "candidates is 0"),
-        ({"first_stage_depth": 0}, "first_stage_depth is 0"),
-        ({"link_depth": 0}, "link_depth is 0"),
-        ({"observed_depth": -1}, "observed_depth is -1"),
-        ({"rank_weight": -0.1}, "rank_weight is -0.1"),
-        ({"rank_weight": float("nan")}, "rank_weight is nan"),
-    )
-    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            LinkedRetriever(**{"retriever": Words(""), "links": Mentions(), "engine": Engine(), **changes})
-
     def test_the_default_trees_weigh_words_as_the_store_does_and_over_elasticsearch_ask_its_retriever(
         self, tmp_path: Path
     ):
@@ -138,27 +119,6 @@ class TestInit:
         assert retriever.engine.term_statistics is store
         assert retriever.document_store is store
         assert LinkedRetriever(words, TitleMentionRetriever(server)).engine.term_statistics is words
-
-
-class TestSerialisation:
-    def test_survives_with_all_its_parts_in_a_source_of_a_pipeline(self, tmp_path: Path):
-        store = TantivyDocumentStore(path=str(tmp_path))
-        whole = LinkedRetriever(
-            TantivyBM25Retriever(store),
-            TitleMentionRetriever(store),
-            TreePairScorer("my.json", store),
-            top_k=3,
-            candidates=7,
-            first_stage_depth=4,
-            link_depth=9,
-            observed_depth=2,
-            rank_weight=0.5,
-        )
-        pipeline = Pipeline()
-        pipeline.add_component("local", RetrievalSource("local", whole))
-
-        assert Pipeline.loads(pipeline.dumps()).dumps() == pipeline.dumps()
-        assert isinstance(rebuilt(whole).links, TitleMentionRetriever)
 
 
 class TestCandidates:

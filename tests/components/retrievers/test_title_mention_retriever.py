@@ -2,14 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline
+from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail, both_give
@@ -95,35 +93,17 @@ async def test_finds_nothing_without_a_mention_and_counts_a_look_up_for_each_tex
     assert (await both_give(retriever, query="Which town?", documents=[BRIDGE, BRIDGE]))["lookups"] == 3
 
 
-def test_stands_behind_another_retriever_in_a_pipeline(store):
-    pipeline = Pipeline()
-    pipeline.add_component("words", TantivyBM25Retriever(store, top_k=1))
-    pipeline.add_component("links", TitleMentionRetriever(store, per_title=1))
-    pipeline.connect("words.documents", "links.documents")
-    loaded = Pipeline.loads(pipeline.dumps())
-    question = "Where does the Nibelungen Bridge lead to?"
-    answer = loaded.run({"words": {"query": question}, "links": {"query": question}})
-    assert ids(answer["links"]) == ["linz", "upper"]
+def test_serialises_with_a_store_in_elasticsearch():
+    store = ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")
+
+    assert type(rebuilt(TitleMentionRetriever(store)).document_store) is type(store)
 
 
-def test_serialises_with_either_store(store):
-    for one in (store, ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")):
-        retriever = TitleMentionRetriever(one, per_title=1, top_k=2, filters=AUSTRIAN)
-        loaded = rebuilt(retriever)
-        assert (loaded.per_title, loaded.top_k, loaded.filters) == (1, 2, AUSTRIAN)
-        assert type(loaded.document_store) is type(one)
-
-
-@for_each("settings", {"top_k": 0}, {"per_title": 0})
-def test_settings_and_filters_that_make_no_sense_and_other_stores_are_refused(store, settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        TitleMentionRetriever(store, **settings)
+def test_a_run_with_a_filter_or_number_that_makes_no_sense_is_refused(store):
     with pytest.raises(ValueError, match="top_k"):
         TitleMentionRetriever(store).run(query="Linz", top_k=0)
     with pytest.raises(FilterError, match="lacks"):
         TitleMentionRetriever(store).run(query="Linz", filters={"country": "at"})
-    with pytest.raises(ValueError, match="other stores cannot look up titles"):
-        TitleMentionRetriever(InMemoryDocumentStore())
 
 
 def test_an_index_of_another_format_is_reported_before_the_first_question(store):

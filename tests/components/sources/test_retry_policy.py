@@ -62,19 +62,6 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return kept
 
 
-@for_each("settings", {"timeout": 0}, {"timeout": -1.0}, {"retries": -1}, {"backoff": -0.1})
-def test_numbers_out_of_range_are_refused(settings: dict[str, Any]):
-    with pytest.raises(ValueError, match="set it to a"):
-        RetryPolicy(**settings)
-
-
-def test_survives_serialisation():
-    data = RetryPolicy(timeout=2.5, retries=1, backoff=0.1).to_dict()
-
-    assert data["init_parameters"] == {"timeout": 2.5, "retries": 1, "backoff": 0.1, "fallback": None}
-    assert RetryPolicy.from_dict(data).to_dict() == data
-
-
 def test_the_first_success_ends_the_attempts(carry_out: Carry):
     provider = Provider(ConnectionError("gone"))
 

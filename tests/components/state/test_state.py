@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from prefrag.components.state.state import Action, Event, Label, RunError, Step, Verdict
+from prefrag.components.state.state import Action, Event, Label, Step, Verdict
 from tests.components.samples import QUESTION, answer_step, document, found, observed_step, search_step, state
 from tests.for_each import for_each
 
@@ -100,9 +100,3 @@ class TestMerging:
 
 def test_labels_and_actions_are_written_as_their_words():
     assert f"{Label.PARTIALLY_CORRECT} {Action.SEARCH}" == "PARTIALLY CORRECT search"
-
-
-def test_an_error_of_a_run_holds_the_state_that_it_had_reached():
-    reached = state(search_step())
-
-    assert RunError("The server is down.", reached).state is reached

@@ -8,6 +8,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.text.term_statistics import analyze_texts, passage_text, term_weights, words
+from tests.components.samples import AtOnce
 from tests.for_each import for_each
 
 
@@ -23,23 +24,9 @@ class Statistics:
         return 10, {word: self.FREQUENCIES[word] for word in words if word in self.FREQUENCIES}
 
 
-class Together(Statistics):
-    """The same, called for all texts at once."""
-
-    def __init__(self) -> None:
-        self.calls: list[list[str]] = []
-
-    def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        self.calls.append(texts)
-        return [super(Together, self).analyze(text) for text in texts]
-
-    def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is analysed alone.")
-
-
 class TestAnalysis:
     def test_is_called_for_all_texts_at_once_where_that_can_be(self):
-        texts, together = ["The Yard", "", "prize prize"], Together()
+        texts, together = ["The Yard", "", "prize prize"], AtOnce(Statistics())
 
         assert (
             analyze_texts(texts, together)

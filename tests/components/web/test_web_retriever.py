@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 from haystack import Document
-from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.web.web_retriever import WebRetriever
 from tests.components.samples import search_step, state
-from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
 from tests.indexes import index_of
 
@@ -34,15 +32,6 @@ def ask(request: pytest.FixtureRequest) -> Any:
         return (await retriever.run_async(query, **arguments))["documents"]
 
     return search
-
-
-def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
-    retriever = WebRetriever(DDGSWebSearch(top_k=3), index="stand-in", local_index="mydocs")
-
-    again = rebuilt(retriever)
-
-    assert isinstance(again.search, DDGSWebSearch)
-    assert (again.index, again.local_index) == ("stand-in", "mydocs")
 
 
 class TestTheWeb:

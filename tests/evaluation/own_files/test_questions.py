@@ -21,21 +21,23 @@ from tests.for_each import for_each
 
 HALVES = {half: read_questions(half) for half in ("dev", "test")}
 QUESTIONS = [question for half in HALVES.values() for question in half]
+TRAIN = read_questions("train")
 
 
 def test_each_question_has_its_fields_and_an_identifier_of_its_own():
     needed = {"id", "question", "type", "answers", "answerable", "subject"}
     others = {"first_hop", "history", "yes_no", "answer_elsewhere"}
 
-    assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS) >= 160
-    for question in QUESTIONS:
+    asked = [*QUESTIONS, *TRAIN]
+    assert len({question["id"] for question in asked}) == len(asked) >= 800
+    for question in asked:
         place = {"document", "sentences"} if question["answerable"] else {"absent"}
         assert needed | place <= set(question) <= needed | place | others
         assert bool(question["answers"]) == question["answerable"]
         assert question.get("document", question["subject"]).startswith(question["subject"])
 
 
-@for_each("name", "dev", "test", "languages")
+@for_each("name", "dev", "test", "train", "languages")
 def test_evaluate_reads_the_questions(name: str):
     path = Path(checks.__file__).with_name(f"{name}.jsonl")
 
@@ -60,6 +62,17 @@ def test_subjects_take_turns_between_the_halves():
         assert {question["subject"] for question in HALVES[half]} == turn
 
 
+def test_what_is_for_fitting_shares_no_subject_with_what_is_reported():
+    packages = {f"manuals/{package['package']}" for package in read_packages("packages_train.json")}
+    organisations = {f"office/{file['path'].split('/')[0]}" for file in read_organisations(train=True)}
+    subjects = {question["subject"] for question in TRAIN}
+
+    assert subjects == packages | organisations
+    assert not subjects & {question["subject"] for question in QUESTIONS}
+    assert not {"yes_no", "history"} & {field for question in TRAIN for field in question}
+    assert sum(question["answerable"] for question in TRAIN) / len(TRAIN) == pytest.approx(0.6, abs=0.03)
+
+
 @for_each("half", *HALVES)
 def test_a_third_has_no_answer_and_yes_no_come_in_thirds(half: str):
     asked = [question for question in HALVES[half] if "yes_no" not in question and "history" not in question]
@@ -80,14 +93,16 @@ def test_there_are_chains_follow_ups_and_several_ways_to_type():
 @pytest.mark.slow
 def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
     pytest.importorskip("pptx", reason="the files of offices come with the extra `files`")
-    written = write_organisations(tmp_path / "office")
+    written = write_organisations(tmp_path / "reported" / "office")
+    fitted = write_organisations(tmp_path / "train" / "office", train=True)
     by_suffix = {Path(file["path"]).suffix: file for file in read_organisations()}
 
-    assert written > 50
+    assert (written, fitted) == (53, 34)
     assert {".docx", ".xlsx", ".pptx", ".pdf", ".csv", ".md", ".txt"} == set(by_suffix)
     for file in by_suffix.values():
-        assert make_file(file) == (tmp_path / "office" / file["path"]).read_bytes()
-    assert find_faults([q for q in QUESTIONS if q["subject"].startswith("office/")], tmp_path) == []
+        assert make_file(file) == (tmp_path / "reported" / "office" / file["path"]).read_bytes()
+    for questions, folder in ((QUESTIONS, tmp_path / "reported"), (TRAIN, tmp_path / "train")):
+        assert find_faults([q for q in questions if q["subject"].startswith("office/")], folder) == []
 
 
 def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
@@ -122,6 +137,8 @@ def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what
     with pytest.raises(BadInput, match="SHA-256 differs"):
         find_package({**package, "sha256": "0"}, tmp_path)
     assert write_package(package, find_package(package, tmp_path), tmp_path / "made") == 2
+    (tmp_path / "pier_2.0-1_all.deb").rename(tmp_path / "pier_1%3a2.0-1_all.deb")
+    assert find_package(package, tmp_path) == deb
     assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {
         "NEWS.txt": b"Opened in 1891.",
         "guide.rst": b"Guide",

@@ -103,13 +103,6 @@ class TestCorpora:
         with ready.environment():
             Pipeline.from_dict(ready.block)
 
-    def test_a_second_local_source_has_its_own_index_in_elasticsearch(self, corpus: Path, stores: list[str]):
-        ready = setup("prefrag_three_sources", corpus=corpus, store="elasticsearch", **SERVER)
-
-        archive = ready.block["components"]["archive"]["init_parameters"]
-        assert [store["index"] for store in blocks(archive, "ElasticsearchDocumentStore")] == [ready.second]
-        assert ready.second != ready.local
-
 
 class TestModel:
     def test_the_simulated_reader_takes_the_place_of_every_model(self, corpus: Path, dev: Path):

@@ -32,10 +32,6 @@ class TestPrompts:
     def test_of_a_loaded_pipeline_in_which_nothing_is_replaced_are_its_own(self):
         assert setup(load("no_retrieval")).config["prompts"] == "product"
 
-    def test_of_another_kind_are_refused(self):
-        with pytest.raises(ValueError, match="set it to product, plain or a folder"):
-            setup(prompts="mine")
-
     def test_of_a_folder_are_recorded_with_a_hash_of_all_their_names_and_contents(self, tmp_path: Path):
         own = write_prompts(tmp_path)
         plain, first = digest_prompts("plain"), setup("no_retrieval", prompts=own).config
@@ -220,30 +216,3 @@ class TestPipelines:
         ended = evaluation.run(load("prefrag"), dev, corpus=corpus, llm="simulated", progress=False)
 
         assert ended.metrics["acc"] == 100
-
-    def test_that_do_not_exist_or_cannot_be_built_are_errors(self, tmp_path: Path):
-        with pytest.raises(FileNotFoundError, match="There is no pipeline 'nothing'"):
-            setup("nothing")
-        for text, message in (
-            ("a: [", "cannot be loaded"),
-            ("- a", "no `components`"),
-            ("components: {}", "no component answer and no start"),
-            (
-                "components: {start: {type: prefrag.components.state.state.Nothing, init_parameters: {}}}",
-                "cannot be loaded",
-            ),
-        ):
-            file = tmp_path / "own.yaml"
-            file.write_text(text, encoding="utf-8")
-            with pytest.raises(ValueError, match=message):
-                setup(file).build()
-
-    def test_with_vectors_have_the_corpus_embedded(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-        embedded: list[tuple[str, str]] = []
-        monkeypatch.setattr(
-            "prefrag.indexing.embedding.embed_index", lambda index, model: embedded.append((index, model))
-        )
-
-        ready = setup("prefrag_hybrid", corpus=corpus)
-
-        assert embedded == [(ready.local, "BAAI/bge-large-en-v1.5")]

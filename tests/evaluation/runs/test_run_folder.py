@@ -188,7 +188,7 @@ class TestResuming:
 
     def test_prices_that_cannot_be_read_are_refused_before_the_first_run(self, boxes: Path, output: Path):
         prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
-        with pytest.raises(ValueError, match="lacks 'completion_per_million'"):
+        with pytest.raises(ValueError, match="large, completion_per_million cannot be used"):
             run(boxes, output=output, prices=prices)
         assert "questions" not in CALLS
 

@@ -20,7 +20,7 @@ class TestAsComponent:
         rates = {"judge_error": 0.1, "reflection_error": 0.2, "distraction": 0.3, "answer_error": 0.4, "memory": 0.5}
         rates |= {"stopping_error": 0.6, "source_error": 0.7}
         choices = {"source_choice": "last", "second_try": "query", "yes_no": "half", "queries": "alike"}
-        original = reader(**rates, **choices, seed=4, latency=0.0, web_sentences=2)
+        original = reader(**rates, **choices, seed=4, web_sentences=2)
         data = component_to_dict(original, "reader")
         again = component_from_dict(SimulatedReader, json.loads(json.dumps(data)), "reader")
 
@@ -47,8 +47,6 @@ class TestAsComponent:
         {"yes_no": "two"},
         {"queries": "none"},
         {"web_sentences": -1},
-        {"latency": -1},
-        {"context_window": 0},
     )
     def test_a_setting_out_of_range_is_refused(self, reader, settings: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(settings))):

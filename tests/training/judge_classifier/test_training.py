@@ -20,7 +20,7 @@ from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier import train_judge
 from prefrag.training.judge_classifier.steps import RememberedTerms, simulated_steps, two_sources
 from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
-from prefrag.training.results import Training
+from prefrag.training.tree_training import Training
 from tests.components.samples import document, found, search_step, state
 from tests.training.judge_classifier.test_home import records as home_records
 from tests.training.towns import TOWNS, write_lines, write_rivers
@@ -264,19 +264,6 @@ def test_the_command_reports_the_results(
     assert result.exit_code == 0, result.output
     assert calls == [([dataset], Path("t.json"), 5, None)]
     assert "Trained on 30 questions" in result.output
-
-
-@pytest.mark.slow
-def test_the_command_writes_the_trees(dataset: Dataset, tmp_path: Path):
-    from prefrag.cli.main import train
-
-    arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
-
-    result = CliRunner().invoke(train, arguments)
-
-    assert result.exit_code == 0, result.output
-    assert "Trained on 30 questions" in result.output
-    assert (tmp_path / "t.json").is_file()
 
 
 class Counting:

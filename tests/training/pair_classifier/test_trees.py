@@ -27,7 +27,7 @@ from prefrag.training.dataset import Dataset
 from prefrag.training.pair_classifier import Pool, Recall, fit, pools, recall, shares_found, train_pairs
 from prefrag.training.pair_classifier.pool import linked_retrieval
 from prefrag.training.pair_classifier.trees import DRAWN, label_pairs
-from prefrag.training.results import Training
+from prefrag.training.tree_training import Training
 from tests.training.pair_classifier.letters import pool
 from tests.training.towns import TOWNS, ask_for_river, river, write_dataset
 

@@ -14,7 +14,7 @@ from prefrag.training.dataset import Dataset
 from prefrag.training.question_classifier import train_questions
 from prefrag.training.question_classifier.labels import LabelledQuestion
 from prefrag.training.question_classifier.training import HeldBack, fit
-from prefrag.training.results import Training
+from prefrag.training.tree_training import Training
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.training.question_classifier.test_labels import ONE_PASSAGE, written
 from tests.training.towns import TOWNS as ALL_TOWNS

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 from haystack import Document
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
-from tests.for_each import for_each
 from tests.indexes import index_of
 from tests.python_process import run_python
 
@@ -163,13 +161,3 @@ def test_each_model_has_vectors_of_its_own(store: TantivyDocumentStore, vectors:
 def test_an_index_that_was_not_embedded_states_how_to(store: TantivyDocumentStore):
     with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --dense"):
         VectorRetriever(store, MODEL).warm_up()
-
-
-@for_each("model, top_k, message", (" ", 5, "model is empty"), (MODEL, 0, "top_k"))
-def test_settings_that_make_no_sense_and_another_kind_of_store_are_refused(
-    store: TantivyDocumentStore, model: str, top_k: int, message: str
-):
-    with pytest.raises(ValueError, match=message):
-        VectorRetriever(store, model, top_k=top_k)
-    with pytest.raises(ValueError, match="TantivyDocumentStore"):
-        VectorRetriever(InMemoryDocumentStore(), MODEL)  # type: ignore[arg-type]

@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, date, datetime
 
 import pytest
@@ -6,6 +7,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from prefrag.components.document_stores.tantivy import schema
 from tests.components.document_stores.tantivy.passages import ids, passage
 from tests.for_each import for_each
 
@@ -28,6 +30,17 @@ class TestDocuments:
         assert (back.content, back.meta) == ("héron \ud800 \U0001f985", meta)
         assert type(back.meta["flag"]) is bool
         assert (empty.content, empty.meta) == (None, {})
+
+    def test_are_kept_as_utf_8_and_read_as_the_escapes_of_an_earlier_version_too(self, store, monkeypatch):
+        text, meta = (
+            "\u0426\u0430\u043f\u043b\u044f \u9dfa \u20ac \U0001f985",
+            {"title": "\u0426\u0430\u043f\u043b\u044f", "day": date(2024, 2, 29)},
+        )
+        assert text.encode() in schema.to_tantivy(Document(content=text)).get_first("stored")
+        store.write_documents([Document(id="new", content=text, meta=meta)])
+        monkeypatch.setattr(schema, "_ENCODER", json.JSONEncoder(default=schema._tag_date))
+        store.write_documents([Document(id="old", content=text, meta=meta)])
+        assert [(one.content, one.meta) for one in store.documents_by_id(["new", "old"])] == [(text, meta)] * 2
 
     json_values = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

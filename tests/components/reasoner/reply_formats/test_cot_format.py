@@ -32,11 +32,6 @@ class TestTheNextSentence:
             query="The Aurora was built by the yard Borealis.",
         )
 
-    def test_is_the_first_of_a_reply_that_goes_on(self):
-        step = read("The Aurora was built by Borealis. Borealis is in Corvo. So the answer is: Dora Stern.")
-
-        assert (step.action, step.query) == (Action.SEARCH, "The Aurora was built by Borealis.")
-
     @for_each(
         "text, sentence",
         ("J. K. Rowling wrote it. She lives.", "J. K. Rowling wrote it."),

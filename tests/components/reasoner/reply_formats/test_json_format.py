@@ -49,16 +49,6 @@ class TestSchema:
 
 
 class TestWellFormedReplies:
-    @given(phrase, phrase)
-    def test_of_a_search_come_back_as_they_were(self, thought: str, query: str):
-        reply = {"thought": thought, "action": "Search_2", "query": query}
-
-        step = read(reply)
-
-        assert (step.action, step.thought, step.tool, step.query) == (Action.SEARCH, thought, "Search_2", query)
-        assert step.named_source == "web"
-        assert json.loads(step.reply) == reply
-
     @given(phrase, phrase, st.sampled_from(list(Label)), phrase, st.booleans())
     def test_of_an_answer_come_back_as_they_were(
         self, thought: str, answer: str, label: Label, explanation: str, must_answer: bool
@@ -79,10 +69,6 @@ class TestWellFormedReplies:
 
 
 class TestAnyReply:
-    @given(st.text(), st.booleans())
-    def test_gives_a_step(self, text: str, must_answer: bool):
-        assert isinstance(read(text, must_answer), Step)
-
     @given(
         st.dictionaries(
             st.sampled_from(["thought", "action", "query", "answer", "label", "explanation", "other"]),
@@ -115,11 +101,6 @@ class TestAnyReply:
 class TestSearches:
     FIRST = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
     QUOTED = json.dumps({"action": "Final_Answer", "answer": "1666"})
-
-    def test_with_an_action_that_there_is_not_name_it(self):
-        step = read({"thought": "hm", "action": "Telephone", "query": "the yard"})
-
-        assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
     @for_each(
         "query",

@@ -86,11 +86,6 @@ class TestSearches:
         assert read("<Search_2>x</Search_2>", tools=TWO).named_source == "web"
         assert read("<search>x</search>", tools=[TWO[0]]).named_source == "local"
 
-    def test_with_a_tag_that_there_is_not_name_it(self):
-        step = read("<think>Hm.</think><browse>the yard</browse>")
-
-        assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "browse", "the yard")
-
     def test_win_over_other_tags_before_them_and_go_back_with_a_thought_that_is_opened(self):
         assert read("<plan>first</plan><search>x</search>").query == "x"
         assert read("I look.</think><search>x").reply == "<think>I look.</think><search>x</search>"
@@ -158,15 +153,6 @@ class TestAnyReply:
             assert step.answer
             assert "\n" not in step.answer
         assert "<information>" not in step.reply or "<think>" in text or "</think>" in text
-
-    @given(phrase, phrase)
-    def test_that_is_well_formed_comes_back_as_it_was(self, thought: str, query: str):
-        reply = f"<think>{thought}</think>\n<search>{query}</search>"
-
-        step = read(reply)
-
-        assert (step.thought, step.query, step.reply) == (thought, query, reply)
-        assert read(step.reply) == step
 
 
 class TestTranscript:

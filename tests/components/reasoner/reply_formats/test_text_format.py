@@ -71,10 +71,6 @@ class TestWellFormedReplies:
 
 
 class TestAnyReply:
-    @given(st.text(), st.booleans())
-    def test_gives_a_step(self, text: str, must_answer: bool):
-        assert isinstance(read(text, must_answer), Step)
-
     @given(
         st.lists(
             st.sampled_from(["Thought", "Action", "Action Input", "Observation", "Final Answer", "Self-Evaluation"])

@@ -76,11 +76,6 @@ class TestCalls:
     def test_are_read_with_arguments_as_models_write_them(self, arguments: Any):
         assert read(called(("Search_Engine", arguments))).query == "tide"
 
-    def test_of_a_tool_that_there_is_not_name_it(self):
-        step = read(called(("Telephone", {"query": "the yard"})))
-
-        assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
-
     @for_each(
         "arguments",
         *({}, {"query": ""}, {"query": None}, {"query": 7}, []),

@@ -1,0 +1,36 @@
+"""Read what the extraction leaves aside of a page of HTML: its encoding and its title, or all of its words."""
+
+from __future__ import annotations
+
+import html
+import re
+
+# A title stands at the beginning.
+_TITLE_CHARACTERS = 50_000
+_DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+
+
+def declared_charset(data: bytes) -> str | None:
+    """Find the encoding that a page declares."""
+    declared = _DECLARED_CHARSET.search(data[:2048])
+    return declared[1].decode() if declared else None
+
+
+def html_title(text: str) -> str:
+    """Find the title of a page, or else its first heading."""
+    for tag in ("title", "h1"):
+        # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
+        if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
+            end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
+        ):
+            title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
+            if title:
+                return title
+    return ""
+
+
+def without_tags(page: str) -> str:
+    """Write a page as its words, a line a block."""
+    page = re.sub(r"<(script|style|head)\b.{0,200000}?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
+    page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
+    return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()
