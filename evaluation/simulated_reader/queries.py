@@ -32,9 +32,8 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     and the words of the question.
 
     Those that are alike on every dataset use nothing but the question and what has been read: the question; then its
-    words that no shown gold passage holds, each time with one name: the titles of these passages, the names in them in
-    the order of the text; then the words of the question. Which of the names is the title of a missing passage tells
-    nothing.
+    words that no shown gold passage holds, each time with one name: the titles of these passages, then the names in
+    them in the order of the text, whichever is the title of a missing passage; then the words of the question.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")

@@ -9,11 +9,11 @@ equal accuracy. Whatever the reader decides is right but for a tenth (`ERRING`; 
 Evaluations that are in the folder are not made again. With `--questions dev --questions train` the loops of which
 nothing is trained run on both, for narrower intervals. With `--try "NAME PATH=VALUE ..."`, a pipeline
 and what is changed in it, a changed loop is set against those that it has to beat (`RIVALS`) in place of the others.
-`--into` writes the tables into a document, behind the comments with their names.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,7 +33,7 @@ from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.significance import compute_p, correct
 from prefrag.evaluation.settings_file import read_fields
 from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders, write_table
-from prefrag.evaluation.studies.tables import make_table, read_layout, write_into
+from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 
 STEPS = tuple(range(1, 7))
 ERRING: dict[str, Any] = {
@@ -61,12 +61,6 @@ class Line:
     steps: Sequence[int] = STEPS  # none where it does not loop
     is_trained: bool = False  # whether a part of it has learnt from the train questions
     changed: Sequence[str] = ()  # settings of the pipeline, as for `--set`
-
-    @property
-    def title(self) -> str:
-        """Its name in a table."""
-        name, comma, coin = self.name.partition(", ")
-        return f"`{name}`{comma}{coin and f'a {coin}'}"
 
 
 LINES = (
@@ -244,31 +238,24 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
         figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
-def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve], *, tried: bool = False) -> dict[str, str]:
-    """Write a table a measure, by its name; of changed loops one table."""
-    datasets = list(dict.fromkeys(dataset for dataset, _ in curves))
-    titles = {dataset: title for title, dataset in read_layout()["datasets"].items()}
-    datasets.sort(key=lambda dataset: [*titles, dataset].index(dataset))
-    rows: dict[str, dict[str, list[str]]] = {}
-    for cost, title in COSTS.items():
-        for at_equal_accuracy in (False, True):
-            measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
-            for line in lines:
-                if line.name == line.reference:
-                    continue
+def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
+    """Write a table a measure, by its name."""
+    titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
+    datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
+    tables = {}
+    for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):
+        rows = {}
+        for line in lines:
+            if line.name != line.reference:
                 pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
                 found = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
                 corrected = iter(correct([one.p for one in found if one]))
-                cells = [replace(one, p=next(corrected)).text if one else DASH for one in found]
-                name = line.title if line.reference == "prefrag" else f"`{line.reference}` against {line.title}"
-                table, row = ("changes", f"{measure}, {name}") if tried else (measure, name)
-                rows.setdefault(table, {})[row] = cells
-    if tried:
-        for line in lines:
-            best = (curves[dataset, line.name].means[ACC.key][0].max() for dataset in datasets)
-            rows["changes"][f"best accuracy, {line.title}"] = [f"{each:.1f}" for each in best]
-    head = [titles.get(dataset, dataset) for dataset in datasets]
-    return {table: make_table(["", *head], of_table) for table, of_table in rows.items()}
+                name = f"`{line.name}`".replace(", coin`", "`, a coin")
+                row = name if line.reference == "prefrag" else f"`{line.reference}` against {name}"
+                rows[row] = [replace(one, p=next(corrected)).text if one else DASH for one in found]
+        measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
+        tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
+    return tables
 
 
 def main(
@@ -303,7 +290,7 @@ def main(
         for folder in folders:
             shown = {line.name: curves[folder.name, line.name] for line in lines}
             draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
-    tables = lay_out(lines, curves, tried=bool(tried))
+    tables = lay_out(lines, curves)
     if into is not None:
         write_into(into, tables)
     print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")

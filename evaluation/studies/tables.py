@@ -1,10 +1,9 @@
 """Lay out the tables of `evaluation/RESULTS.md` from `evaluation/results.csv`, as `tables.yaml` describes them.
 
-    python -m prefrag.evaluation.studies.tables [--add FILE.csv] [--into RESULTS.md]
+    python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-A table stands in the document behind a comment with its name and is written in its place; without `--into` all are
-printed. `--add` first puts the lines of a table of the matrix into `results.csv`, in the place of those with the same
-settings.
+A table stands in the document behind a comment with its name and is written there. `--add` first puts the lines of a
+table of the matrix into `results.csv`, in the place of those with the same settings.
 """
 
 from __future__ import annotations
@@ -20,13 +19,10 @@ import typer
 import yaml
 
 RESULTS = Path(__file__).parents[1] / "results.csv"
-LAYOUT = Path(__file__).with_name("tables.yaml")
+DOCUMENT = RESULTS.with_name("RESULTS.md")
+LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
 _DECIMALS = {"llm_calls": 2, "total": 2, "total_local": 2, "total_web": 2, "used_local": 2, "used": 2, "forced": 0}
 _SHARES = ("acc", "recall_all")
-# Columns of a line up to this one are its settings.
-_FIRST_RESULT = "n"
-
-Line = Mapping[str, str]
 
 
 def read_lines(file: Path) -> list[dict[str, str]]:
@@ -35,30 +31,28 @@ def read_lines(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def add_lines(file: Path, added: Sequence[Line]) -> None:
+def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
     """Put lines into a table, in the place of those with the same settings."""
     lines = read_lines(file)
     head = list(lines[0])
-    settings = [*head[: head.index(_FIRST_RESULT)], "split"]
-
-    def key(line: Line) -> tuple[str, ...]:
-        return tuple(line.get(name) or "" for name in settings)
-
-    merged = {key(line): line for line in (*lines, *added)}
+    settings = [*head[: head.index("n")], "split"]
+    merged = {tuple(line.get(name) or "" for name in settings): line for line in (*lines, *added)}
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, head, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(merged.values())
 
 
-def lay_out(lines: Sequence[Line], layout: Mapping[str, Any]) -> dict[str, str]:
+def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> dict[str, str]:
     """Write each table of a layout as Markdown."""
     made = {}
     for name, table in layout["tables"].items():
         where = {**layout["where"], **table.get("where", {})}
         named = table.get("datasets", layout["datasets"])
         datasets = {title: {"dataset": layout["datasets"][title]} for title in named}
-        cells, rows = table.get("cells", [{}]), _list_rows(table["rows"])
+        cells, rows = table.get("cells", [{}]), table["rows"]
+        if isinstance(rows, list):
+            rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
         columns = table.get("columns") or {
             title: [{**dataset, **one} for one in cells] for title, dataset in datasets.items()
         }
@@ -66,7 +60,7 @@ def lay_out(lines: Sequence[Line], layout: Mapping[str, Any]) -> dict[str, str]:
             rows = {f"{row}, {title}": {**own, **one} for title, one in datasets.items() for row, own in rows.items()}
         filled: dict[str, list[str]] = {}
         for row, own in rows.items():
-            blank = own.pop("blank", ())
+            blank, own = own.get("blank", ()), {**own, "blank": None}
             filled[row] = [
                 " / ".join(_fill(name, lines, {**where, **one, **own}, table["cell"]) for one in of_column)
                 if title not in blank
@@ -84,13 +78,7 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
 
 
-def _list_rows(rows: Sequence[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    if isinstance(rows, Mapping):
-        return {row: dict(own) for row, own in rows.items()}
-    return {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
-
-
-def _fill(table: str, lines: Sequence[Line], wanted: Mapping[str, Any], cell: str) -> str:
+def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
     """Fill a cell with means over the seeds; behind accuracy their standard deviation, where it differs."""
     # A dash stands where a setting makes no difference.
     allowed = {
@@ -108,7 +96,7 @@ def _fill(table: str, lines: Sequence[Line], wanted: Mapping[str, Any], cell: st
     return cell.format(**texts)
 
 
-def _read(line: Line, name: str) -> float:
+def _read(line: Mapping[str, str], name: str) -> float:
     """Read a value; a share of the questions to the last digit, because a line has two and a table rounds again."""
     value, n = float(line[name]), int(line["n"])
     return 100 * round(value * n / 100) / n if name in _SHARES else value
@@ -126,24 +114,11 @@ def write_into(document: Path, tables: Mapping[str, str]) -> None:
     document.write_text(text, encoding="utf-8")
 
 
-def read_layout() -> dict[str, Any]:
-    """Read the layout of the published tables."""
-    return yaml.safe_load(LAYOUT.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
-def main(
-    added: Annotated[list[Path] | None, typer.Option("--add", metavar="FILE.csv", help="A table of the matrix.")] = None,
-    into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="The document, instead of printing.")] = None,
-) -> None:
+def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of the matrix.")] = None) -> None:
     """Lay out the tables."""
     if added:
         add_lines(RESULTS, [line for file in added for line in read_lines(file)])
-    tables = lay_out(read_lines(RESULTS), read_layout())
-    if into is not None:
-        write_into(into, tables)
-        return
-    for name, table in tables.items():
-        print(f"<!-- {name} -->\n{table}\n")
+    write_into(DOCUMENT, lay_out(read_lines(RESULTS), LAYOUT))
 
 
 if __name__ == "__main__":

@@ -102,21 +102,19 @@ def test_where_few_questions_differ_the_interval_is_tangos_and_p_is_exact():
 
 def test_p_is_corrected_for_the_number_of_datasets():
     # Alone six questions of 40 are beyond chance, on two datasets they are not.
-    one, other = curve((1, 65)), curve((1, 50))
-    lines = [Line("prefrag", "prefrag"), Line("react", "react")]
-    names = ("hotpotqa", "own")
-    curves = {(name, line): held for name in names for line, held in (("prefrag", one), ("react", other))}
-    alone = {key: held for key, held in curves.items() if key[0] == "own"}
+    held = {"prefrag": curve((1, 65)), "react": curve((1, 50))}
+    for one in held.values():
+        one.values.update(dict.fromkeys((CALLS.key, TOTAL_WEB.key), one.values[TOTAL.key]))  # type: ignore[attr-defined]
+    lines = [Line(name, name) for name in held]
+    alone, two = (
+        lay_out(lines, {(name, line): one for name in names for line, one in held.items()})[
+            "points at equal retrievals made"
+        ]
+        for names in (["own"], ["own", "hotpotqa"])
+    )
 
-    two, single = (lay_out(lines, {k: replace_costs(v) for k, v in each.items()}) for each in (curves, alone))
-
-    assert "*" in single["points at equal retrievals made"]
-    assert "*" not in two["points at equal retrievals made"]
-    assert two["points at equal retrievals made"].startswith("| | HotpotQA | own |")
-
-
-def replace_costs(one: Curve) -> Curve:
-    return Curve(one.ids, {**one.values, CALLS.key: one.values[TOTAL.key], TOTAL_WEB.key: one.values[TOTAL.key]})
+    assert ("*" in alone, "*" in two) == (True, False)
+    assert two.startswith("| | HotpotQA | own |")
 
 
 def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothing_is_trained():

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import prefrag.evaluation
-from prefrag.evaluation.studies.tables import RESULTS, add_lines, lay_out, read_layout, read_lines, write_into
+from prefrag.evaluation.studies import tables
+from prefrag.evaluation.studies.tables import DOCUMENT, RESULTS, add_lines, lay_out, read_lines, write_into
 
-DOCUMENT = Path(prefrag.evaluation.__file__).with_name("RESULTS.md")
 SETTINGS = {"dataset": "own", "pipeline": "prefrag", "seed": "0", "judge error": "-"}
 LAYOUT = {
     "datasets": {"Own": "own"},
@@ -22,16 +21,15 @@ def line(seed: int, acc: str, **others: str) -> dict[str, str]:
 
 def test_the_published_tables_are_what_the_command_writes():
     text = DOCUMENT.read_text(encoding="utf-8")
-    tables = lay_out(read_lines(RESULTS), read_layout())
+    laid_out = lay_out(read_lines(RESULTS), tables.LAYOUT)
 
-    assert [name for name, table in tables.items() if f"<!-- {name} -->\n{table}\n" not in text] == []
+    assert [name for name, table in laid_out.items() if f"<!-- {name} -->\n{table}\n" not in text] == []
 
 
 def test_a_cell_has_means_over_seeds_and_their_deviation_where_they_differ():
     # 69 of 82 are 84.146 percent: two digits in the file would round to 84.2.
-    alone, same, two = (lay_out([line(seed, acc) for seed, acc in enumerate(each)], LAYOUT)["one"] for each in (
-        ["84.15"], ["84.15", "84.15"], ["84.15", "82.93"],
-    ))
+    seeds = (["84.15"], ["84.15", "84.15"], ["84.15", "82.93"])
+    alone, same, two = (lay_out([line(seed, acc) for seed, acc in enumerate(each)], LAYOUT)["one"] for each in seeds)
 
     assert alone == same == "| method | Own |\n|---|---|\n| `prefrag` | 84.1 (2.51) |"
     assert "83.5 ± 0.9 (2.51)" in two
