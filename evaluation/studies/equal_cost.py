@@ -1,7 +1,6 @@
 """Compare loops at equal cost with the simulated reader, for `evaluation/RESULTS.md`.
 
-    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --pictures docs/pictures \
-        --into evaluation/RESULTS.md
+    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
 Each loop runs with one to six steps. Its accuracy is set against retrievals made, model calls and searches of the
 source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
@@ -147,7 +146,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # Where the dearest settings of one cost less than the cheapest of the other, there is one budget to compare at.
+    # Where all of one cost less than the cheapest of the other, there is one budget to compare at.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None

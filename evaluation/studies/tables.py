@@ -73,8 +73,7 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     """Write a table as Markdown."""
-    lines = [head, *([row, *cells] for row, cells in rows.items())]
-    first, *others = (f"| {' | '.join(line)} |" for line in lines)
+    first, *others = (f"| {' | '.join(line)} |" for line in (head, *([row, *cells] for row, cells in rows.items())))
     return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
 
 
