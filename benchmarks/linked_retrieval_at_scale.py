@@ -76,9 +76,8 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
     ]
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
     retrieval.warm_up()
-    by_words, linking, scoring = (
-        Timed(part, "run") for part in (retrieval.source.retriever, retrieval.links.retriever, retrieval.classifier)
-    )
+    by_words, linking = (Timed(part.retriever, "run") for part in (retrieval.source, retrieval.links))
+    scoring = Timed(retrieval.classifier.engine, "score")
     start = StateBuilder(["local"], "local", top_k=5)
     spent: dict[str, list[float]] = {name: [] for name in PARTS}
     searches = []

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -30,18 +29,12 @@ _MOST_NAMED = 5
 _MOST_KINDS = 10
 
 
-class Store(StrEnum):
-    """The stores of passages."""
-
-    tantivy = "tantivy"
-    elasticsearch = "elasticsearch"
-
-
 IndexOption = Annotated[
     str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, else the demo's.")
 ]
 StoreOption = Annotated[
-    Store, typer.Option("--store", help="The embedded index, or Elasticsearch at PREFRAG_ELASTICSEARCH_URL.")
+    Literal["tantivy", "elasticsearch"],
+    typer.Option("--store", help="The embedded index, or Elasticsearch at PREFRAG_ELASTICSEARCH_URL."),
 ]
 
 
@@ -52,7 +45,7 @@ def index_documents(
             help="JSONL corpora, files (texts, Markdown, RST, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON), or folders."
         ),
     ] = None,
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
     index: Annotated[
         str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
     ] = None,
@@ -93,11 +86,11 @@ def index_documents(
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
-        keep_web_answer(web, name, store.value)
+        keep_web_answer(web, name, store)
         typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
         return
-    answer = choose_web_answer(web, name, store.value)
-    if rebuild and (store is not Store.elasticsearch or split_sources):
+    answer = choose_web_answer(web, name, store)
+    if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
             "--rebuild is for one index of --store elasticsearch. Make an embedded index under another name, and set "
             "PREFRAG_INDEX to that."
@@ -110,7 +103,7 @@ def index_documents(
             report = indexing.index(
                 paths,
                 index=index,
-                store=store.value,
+                store=store,
                 language=language,
                 split_sources=split_sources,
                 prune=prune,
@@ -121,10 +114,10 @@ def index_documents(
         if answer is not None:
             # Where every file was skipped there is no index.
             with suppress(FileNotFoundError):
-                keep_web_answer(answer, index, store.value)
+                keep_web_answer(answer, index, store)
         _print_report(report, name)
         if dense:
-            _embed(index, store.value, model, runner)
+            _embed(index, store, model, runner)
         return report
 
     if rebuild:
@@ -146,7 +139,7 @@ def index_documents(
 
 def list_documents(
     index: IndexOption = None,
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List the files and corpora of an index, with the number of their passages."""
@@ -154,7 +147,7 @@ def list_documents(
 
     from prefrag import indexing
 
-    listed = indexing.list_documents(_index_name(index), store.value)
+    listed = indexing.list_documents(_index_name(index), store)
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -169,12 +162,12 @@ def delete_documents(
         list[str], typer.Argument(help="Ids of passages, files, corpora, or folders and all that is below them.")
     ],
     index: IndexOption = None,
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
 ) -> None:
     """Delete passages from an index; the files themselves stay."""
     from prefrag import indexing
 
-    deletion = indexing.delete_documents(targets, index=_index_name(index), store=store.value)
+    deletion = indexing.delete_documents(targets, index=_index_name(index), store=store)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.unknown:
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
@@ -182,20 +175,20 @@ def delete_documents(
 
 def prune_documents(
     index: IndexOption = None,
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
 ) -> None:
     """Delete the passages of files that are gone and of lines that left their corpus."""
     from prefrag import indexing
 
     name = _index_name(index)
-    report = indexing.prune(name, store=store.value, on_plan=_print_plan, dry_run=dry_run)
+    report = indexing.prune(name, store=store, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, name)
     raise typer.Exit(_exit_code(report))
 
 
 def list_indexes(
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List the indexes: passages, files, size, when they were written last, and whether questions may go to the web."""
@@ -205,7 +198,7 @@ def list_indexes(
 
     from prefrag.indexing import index_list
 
-    listed = index_list.list_indexes(store.value)
+    listed = index_list.list_indexes(store)
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -227,13 +220,13 @@ def list_indexes(
 
 def drop_index(
     name: Annotated[str, typer.Argument(help="The name of the index.")],
-    store: StoreOption = Store.tantivy,
+    store: StoreOption = "tantivy",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
 ) -> None:
     """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
     from prefrag.indexing import index_list
 
-    summary = index_list.summarise_index(name, store.value)
+    summary = index_list.summarise_index(name, store)
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
     if not yes:
         if not is_terminal():
@@ -241,7 +234,7 @@ def drop_index(
         if not typer.confirm(f"Delete the index '{name}' with {passages}?", default=False, err=True):
             typer.echo("Nothing was deleted.")
             return
-    index_list.drop_index(name, store.value)
+    index_list.drop_index(name, store)
     typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Other files stay.")
 
 
@@ -255,12 +248,10 @@ def _print_plan(plan: PrunePlan) -> None:
 
 def _print_report(report: IndexReport, index: str) -> None:
     terminal = console(stderr=True)
-    for skipped, more in _group_by_reason(report.skipped):
-        also = f" And so {more:,} more." if more else ""
-        terminal.print(f"Skipped {skipped}{also}", style="yellow", markup=False)
-    for partly, more in _group_by_reason(report.read_in_part):
-        also = f" And so {more:,} more." if more else ""
-        terminal.print(f"Read in part {partly}{also}", style="yellow", markup=False)
+    for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
+        for file, more in _group_by_reason(left_out):
+            also = f" And so {more:,} more." if more else ""
+            terminal.print(f"{what} {file}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(

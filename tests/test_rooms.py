@@ -28,14 +28,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
-    "cli": 2_377,
-    "components": 19_802,
+    "cli": 2_368,
+    "components": 19_823,
     "evaluation": 9_120,
     "indexing": 5_469,
     "pipelines": 1_933,
     "server": 5_400,
     "training": 5_778,
-    "tests": 52_770,
+    "tests": 52_785,
 }
 
 

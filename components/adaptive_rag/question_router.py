@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from haystack import component
 
-from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate, QuestionClassifier
+from prefrag.components.adaptive_rag.question_classifier import CLASSES, QuestionClassifier
 from prefrag.components.both_ways import blocking, either
 from prefrag.components.state.state import State
 
@@ -66,13 +66,7 @@ class QuestionRouter:
         :param state: The state at the start of a run.
         :returns: The state under the output of its class, with the decision in its trace.
         """
-        return self._route(
-            state, await either(self.classifier.classify, self.classifier.classify_async, state.question)
-        )
-
-    run = blocking(run_async)
-
-    def _route(self, state: State, estimate: Estimate) -> dict[str, State]:
+        estimate = await either(self.classifier.classify, self.classifier.classify_async, state.question)
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
@@ -86,6 +80,8 @@ class QuestionRouter:
             "reason": reason,
         }
         return {chosen: state.with_event(EVENT, **event)}
+
+    run = blocking(run_async)
 
     def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
         most = open_classes[-1]

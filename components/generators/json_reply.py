@@ -142,7 +142,7 @@ def repair(value: Any, level: int = 0) -> Any:
     :returns: The value, its halves of characters as question marks, its levels from the ninth on as null.
     """
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if level > _MOST_LEVELS and isinstance(value, dict | list):
         return None
     if isinstance(value, dict):

@@ -103,19 +103,22 @@ class Index:
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
-    def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+    def search(
+        self, text: str, top_k: int, filters: dict[str, Any] | None, max_words: int | None = None
+    ) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
         :param text: Any text.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters.
+        :param max_words: The most words to search for, the rarest; None for all.
         :returns: The documents with their score, best first.
         :raises FilterError: When the filters cannot be applied, or name a field that no document has.
         """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        query = commit.text_query(text)
+        query = commit.text_query(text, max_words)
         return [] if query is None else commit.best(query, top_k, filters)
 
     def documents_by_title(

@@ -17,7 +17,7 @@ from prefrag.components.text.title_mentions import title_key
 ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
 # An exact term longer than this is stored as its digest, because tantivy silently drops terms over 65,530 bytes.
-_LONGEST_TERM = 200
+LONGEST_TERM = 200
 # Ends the name in the exact term of a value of the metadata.
 KEY_END = "\x1f"
 
@@ -38,10 +38,10 @@ def index_schema() -> tantivy.Schema:
 
 def exact_term(text: str) -> str:
     """Make the exact term of a string."""
-    if text.isascii() and len(text) <= _LONGEST_TERM:
+    if text.isascii() and len(text) <= LONGEST_TERM:
         return text
     encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) <= _LONGEST_TERM and b"\xed" not in encoded:
+    if len(encoded) <= LONGEST_TERM and b"\xed" not in encoded:
         return text
     return hashlib.blake2b(encoded, digest_size=24).hexdigest()
 

@@ -122,7 +122,7 @@ class TextFormat(ReplyFormat):
                 return self._answer(parts, index)
         if must_answer:
             return self._read_forced_answer(parts)
-        return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
+        return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first_thought(parts))
 
     def finished(self, text: str) -> str:
         """Keep the fields of a reply that were finished before it was cut off."""
@@ -151,7 +151,7 @@ class TextFormat(ReplyFormat):
             query = parts[index + 1][1]
         elif call := _CALL.match(name):
             name, query = call["name"], call["input"]
-        thought = _first(kept, "Thought")
+        thought = _first_thought(kept)
         if FINISH.fullmatch(name) and plain(shorten(query)):
             return self._answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
         query = plain_query(query.split("\n\n")[0])
@@ -174,7 +174,7 @@ class TextFormat(ReplyFormat):
         return Step(
             Action.ANSWER,
             reply=_transcript(parts[:end]),
-            thought=_first(parts[:index], "Thought"),
+            thought=_first_thought(parts[:index]),
             answer=one_answer(parts[index][1]),
             label=read_label(label),
             explanation=" ".join(shorten(explanation).split()),
@@ -189,13 +189,12 @@ class TextFormat(ReplyFormat):
             is_answer = name == "" or (name == "Thought" and not searches)
             if value and is_answer and not announces_search(value):
                 return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
-        return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first(parts, "Thought"))
+        return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first_thought(parts))
 
 
-def _first(parts: list[tuple[str, str]], name: str) -> str:
-    """Find the first field of a name; for a thought also the text before the first field."""
-    names = (name, "") if name == "Thought" else (name,)
-    return next((" ".join(shorten(value).split()) for key, value in parts if key in names and value), "")
+def _first_thought(parts: list[tuple[str, str]]) -> str:
+    """Find the first thought, or the text before the first field."""
+    return next((" ".join(shorten(value).split()) for key, value in parts if key in ("Thought", "") and value), "")
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
