@@ -129,7 +129,7 @@ def train_reader(
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
-    names = {one.name for one in (*datasets, *documents)}
+    names = {one.name for one in datasets} | {one.name for one in documents}
     if unknown := sorted(set(known) - names):
         raise ValueError(f"There is no set {unknown[0]} to know: there are {', '.join(sorted(names))}.")
     if not names - set(known):
