@@ -67,7 +67,7 @@ class PopularityRouter(Block):
         """
         names = list(islice(dict.fromkeys(names_in(state.question)), _MOST_NAMES))
         try:
-            found = await gather(*map(self._find, names))
+            found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
             # The source that is searched next says what is wrong with the index.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
@@ -78,9 +78,9 @@ class PopularityRouter(Block):
 
     run = blocking(run_async)
 
-    async def _find(self, name: str) -> list[Document]:
-        found = await call_component(self.retriever, {"query": name, "top_k": self.depth})
-        return list(found["documents"])
+    async def _find(self, name: str, filters: Any) -> list[Document]:
+        asked = {"query": name, "top_k": self.depth} | ({"filters": filters} if filters else {})
+        return list((await call_component(self.retriever, asked))["documents"])
 
 
 def count_naming(name: str, documents: list[Document]) -> int:

@@ -32,8 +32,8 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     and the words of the question.
 
     Those that are alike on every dataset use nothing but the question and what has been read: the question; then its
-    words that no shown gold passage holds, each time with one name: the titles of missing passages that were mentioned,
-    the titles of the shown gold passages, the names in them; then the words of the question.
+    words that no shown gold passage holds, each time with one name: the titles of these passages, then the names in
+    them in the order of the text, whichever is the title of a missing passage; then the words of the question.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
@@ -86,15 +86,13 @@ def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Ite
 def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
     question = gold.question.question
     read = [passage for passage in gold.passages if passage.id in shown]
-    missing = [passage for passage in gold.passages if passage.id not in shown]
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
-    mentioned = [passage.title for passage in missing if fold_words(passage.title) in known]
     names = [name for passage in read for name in _names(passage.text)]
     # Only a part of a passage may have been shown.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
-    for name in dict.fromkeys([*mentioned, *(passage.title for passage in read), *unasked]):
+    for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
         yield f"{name} {still_open}"
     yield from _word_queries(question)
 

@@ -1,6 +1,6 @@
 """Compare loops at equal cost with the simulated reader, for `evaluation/RESULTS.md`.
 
-    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --pictures docs/pictures
+    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
 Each loop runs with one to six steps. Its accuracy is set against retrievals made, model calls and searches of the
 source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
@@ -12,7 +12,8 @@ and what is changed in it, a changed loop is set against those that it has to be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +25,14 @@ import typer
 from matplotlib.figure import Figure
 
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
-from prefrag.evaluation.report.intervals import CONFIDENCE, SEED
+from prefrag.evaluation.report.comparison import FEW_DIFFERING
+from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, tango
 from prefrag.evaluation.report.measures import ACC, CALLS, DASH, TOTAL, TOTAL_WEB
 from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.significance import compute_p, correct
 from prefrag.evaluation.settings_file import read_fields
 from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders, write_table
+from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 
 STEPS = tuple(range(1, 7))
 ERRING: dict[str, Any] = {
@@ -106,7 +110,8 @@ class Difference:
     mean: float  # over all budgets that both can keep to
     low: float
     high: float
-    is_everywhere: bool  # whether one is ahead at every budget and the interval leaves no doubt
+    is_everywhere: bool  # whether one is ahead at every budget
+    p: float  # how likely so much in either direction is by chance; corrected for the number of datasets in a table
     budgets: tuple[float, float]  # the first and the last
     is_share: bool  # of the other's cost
 
@@ -115,44 +120,61 @@ class Difference:
         """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
-        return f"{mean} ({low} to {high}){'*' if self.is_everywhere else ''}{alone}"
+        star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
+        return f"{mean} ({low} to {high}){star}{alone}"
 
 
-def list_best(costs: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs and gains of the settings that gain more than every cheaper one."""
+def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Return the settings that gain more than every cheaper one, cheapest first."""
     order = np.lexsort((-gains, costs))
-    costs, gains = costs[order], gains[order]
-    kept = np.append(True, gains[1:] > np.maximum.accumulate(gains)[:-1])
-    return costs[kept], gains[kept]
+    return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
     """Compare two curves at equal mean cost, in accuracy; or at equal accuracy, in their costs, the first's a share.
 
     A loop keeps to a budget with its best settings that cost no more, mixed question by question where the budget lies
-    between two. The interval is a paired bootstrap over the questions.
+    between two. The interval is a paired bootstrap over the questions; where accuracy differs on few of them Tango's,
+    for which a part of a difference counts as that part of a question.
     """
     ids = sorted({*one.ids} & {*other.ids})
-    pair = [curve.select(ids).means for curve in (one, other)]
+    pair = [curve.select(ids) for curve in (one, other)]
+    best = [[*map(list_best, curve.means[cost], curve.means[ACC.key])] for curve in pair]
+    scales, sizes = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
     traced = [
-        [list_best(costs, gains) for costs, gains in zip(means[cost], means[ACC.key], strict=True)] for means in pair
+        [(curve.means[scales][draw][kept], curve.means[sizes][draw][kept]) for draw, kept in enumerate(settings)]
+        for curve, settings in zip(pair, best, strict=True)
     ]
-    if at_equal_accuracy:
-        traced = [[(gains, costs) for costs, gains in curve] for curve in traced]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # Where the dearest settings of one cost less than the cheapest of the other, there is one budget to compare at.
+    # Where all of one cost less than the cheapest of the other, there is one budget to compare at.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
     budgets = np.linspace(start, end, _BUDGETS)
-    mine, theirs = (np.array([np.interp(budgets, *best) for best in curve]) for curve in traced)
+    mine, theirs = (np.array([np.interp(budgets, *draw) for draw in curve]) for curve in traced)
     at_each = mine[0] / theirs[0] if at_equal_accuracy else mine[0] - theirs[0]
     means = mine.mean(axis=1) / theirs.mean(axis=1) if at_equal_accuracy else (mine - theirs).mean(axis=1)
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    signs = {float(np.sign(one - at_equal_accuracy)) for one in (low, high, *at_each)}
+    further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
+    p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
+    if not at_equal_accuracy:
+        # Each question with the settings that are best for all.
+        right = [
+            np.mean(
+                [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
+                axis=1,
+            )
+            for curve, kept in zip(pair, best, strict=True)
+        ]
+        differences = np.round(right[0] - right[1], _DECIMALS)
+        if np.count_nonzero(differences) < FEW_DIFFERING:
+            better, worse = (abs(differences[side(differences, 0)].sum()) / 100 for side in (np.greater, np.less))
+            few = tango(better, worse, len(ids))
+            low, high, p = few.low, few.high, compute_p(differences[:, None])[0]
+    signs = {float(np.sign(each - at_equal_accuracy)) for each in (low, high, *at_each)}
     is_everywhere = len(signs) == 1 and 0 not in signs
-    return Difference(float(means[0]), float(low), float(high), is_everywhere, (start, end), at_equal_accuracy)
+    return Difference(float(means[0]), float(low), float(high), is_everywhere, p, (start, end), at_equal_accuracy)
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
@@ -215,18 +237,24 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
         figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
-def list_rows(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> Iterator[list[str]]:
-    """Yield the rows of each table: its name, a line and its reference, and a cell for each dataset."""
-    datasets = list(dict.fromkeys(dataset for dataset, _ in curves))
-    for cost, title in COSTS.items():
-        for at_equal_accuracy in (False, True):
-            for line in lines:
+def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
+    """Write a table a measure, by its name."""
+    titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
+    datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
+    tables = {}
+    for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):
+        rows = {}
+        for line in lines:
+            if line.name != line.reference:
                 pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
                 found = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
-                measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"accuracy at equal {title}"
-                if line.name != line.reference:
-                    cells = (one.text if one else DASH for one in found)
-                    yield [measure, f"{line.reference} against {line.name}", *cells]
+                corrected = iter(correct([one.p for one in found if one]))
+                name = f"`{line.name}`".replace(", coin`", "`, a coin")
+                row = name if line.reference == "prefrag" else f"`{line.reference}` against {name}"
+                rows[row] = [replace(one, p=next(corrected)).text if one else DASH for one in found]
+        measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
+        tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
+    return tables
 
 
 def main(
@@ -241,6 +269,7 @@ def main(
     ] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture a dataset there.")] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
+    into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
 ) -> None:
     """Draw the curves and print the tables."""
@@ -260,11 +289,12 @@ def main(
         for folder in folders:
             shown = {line.name: curves[folder.name, line.name] for line in lines}
             draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
+    tables = lay_out(lines, curves)
+    if into is not None:
+        write_into(into, tables)
     print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")
-    head = ["measure", "compared", *(folder.name for folder in folders)]
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    for row in list_rows(lines, curves):
-        print("| " + " | ".join(row) + " |")
+    for name, text in tables.items():
+        print(f"{name}\n\n{text}\n")
 
 
 if __name__ == "__main__":

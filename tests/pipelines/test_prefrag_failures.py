@@ -81,8 +81,8 @@ async def test_a_run_has_a_deadline_and_keeps_its_trace():
 
     reasoner.chat_generator.run_async = hang
 
-    with pytest.raises(RunFailed, match=r"given up after 0\.2 s") as failure:
-        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
+    with pytest.raises(RunFailed, match=r"given up after 0\.5 s") as failure:
+        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.5):
             pass
 
     assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]

@@ -67,7 +67,7 @@ def fit(
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # Made before the model is loaded: with ZeRO-3 its weights are divided between the devices as they are read.
+    # Made before the model is loaded: of several processes the first alone reads its weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -253,9 +253,7 @@ def _make_trainer(
         processing_class=tokenizer,
         peft_config=lora,
     )
-    # DeepSpeed keeps float32 weights of its own beside those in bfloat16.
-    if not trainer.is_deepspeed_enabled:
-        check_weights(trainer.model, settings.rate)
+    check_weights(trainer.model, settings.rate)
     return trainer
 
 

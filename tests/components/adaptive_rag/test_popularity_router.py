@@ -58,6 +58,14 @@ async def test_it_waits_for_a_retriever_that_can_be_waited_for(retriever: Any):
     assert [*await PopularityRouter(retriever, threshold=1).run_async(at)] == ["no_retrieval"]
 
 
+def test_only_passages_that_the_filters_let_through_are_counted(retriever: Any):
+    one = {"field": "meta.title", "operator": "==", "value": "t1"}
+    at = State("Where is Vienna?", RunSettings(sources=("local",), preferred="local", filters=one))
+
+    ((_, state),) = PopularityRouter(retriever).run(at).items()
+    assert state.events[-1].data["counts"] == {"Vienna": 1}
+
+
 def test_where_it_cannot_be_counted_it_is_searched(retriever: Any):
     name, event = route(ScriptedRetriever({}, "local", error="index gone"), BOTH)
 

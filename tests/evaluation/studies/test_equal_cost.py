@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from prefrag.evaluation.report.intervals import tango
 from prefrag.evaluation.report.measures import ACC, CALLS, TOTAL, TOTAL_WEB
 from prefrag.evaluation.studies import equal_cost
 from prefrag.evaluation.studies.equal_cost import (
@@ -16,6 +17,7 @@ from prefrag.evaluation.studies.equal_cost import (
     Curve,
     Line,
     compare,
+    lay_out,
     list_best,
     list_cells,
     list_lines,
@@ -34,9 +36,9 @@ def curve(*points: tuple[float, float], n: int = 40) -> Curve:
 
 
 def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
-    costs, gains = list_best(np.array([2.0, 1.0, 3.0, 2.0, 2.5]), np.array([60.0, 50.0, 70.0, 40.0, 60.0]))
+    kept = list_best(np.array([2.0, 1.0, 3.0, 2.0, 2.5]), np.array([60.0, 50.0, 70.0, 40.0, 60.0]))
 
-    assert (costs.tolist(), gains.tolist()) == ([1.0, 2.0, 3.0], [50.0, 60.0, 70.0])
+    assert kept.tolist() == [1, 0, 2]
 
 
 @for_each(
@@ -85,7 +87,34 @@ def test_a_question_is_compared_with_itself():
 
     found = compare(one, turned, TOTAL.key)
     assert found is not None
-    assert found.text == "+0.0 (+0.0 to +0.0)"
+    # That none of 40 differs does not prove that the next ones are alike.
+    assert found.text == "+0.0 (-8.8 to +8.8)"
+
+
+def test_where_few_questions_differ_the_interval_is_tangos_and_p_is_exact():
+    found = compare(curve((1, 60)), curve((1, 50)), TOTAL.key)
+
+    assert found is not None
+    assert (found.mean, found.p) == (10.0, 0.125)
+    expected = tango(4, 0, 40)
+    assert (found.low, found.high) == (expected.low, expected.high)
+
+
+def test_p_is_corrected_for_the_number_of_datasets():
+    # Alone six questions of 40 are beyond chance, on two datasets they are not.
+    held = {"prefrag": curve((1, 65)), "react": curve((1, 50))}
+    for one in held.values():
+        one.values.update(dict.fromkeys((CALLS.key, TOTAL_WEB.key), one.values[TOTAL.key]))  # type: ignore[attr-defined]
+    lines = [Line(name, name) for name in held]
+    alone, two = (
+        lay_out(lines, {(name, line): one for name in names for line, one in held.items()})[
+            "points at equal retrievals made"
+        ]
+        for names in (["own"], ["own", "hotpotqa"])
+    )
+
+    assert ("*" in alone, "*" in two) == (True, False)
+    assert two.startswith("| | HotpotQA | own |")
 
 
 def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothing_is_trained():
@@ -137,9 +166,9 @@ def test_the_command_draws_the_curves_and_prints_what_differs(
     main([data], tmp_path / "runs", pictures=tmp_path, table=tmp_path / "points.csv")
 
     printed = capsys.readouterr().out
-    shares = f"| {equal_cost.COSTS[TOTAL_WEB.key]}, share at equal accuracy | prefrag against react_mix |"
-    assert f"{shares} 0.50 (0.50 to 0.50)* |" in printed
-    assert f"| accuracy at equal {equal_cost.COSTS[CALLS.key]} |" in printed
+    shares = f"{equal_cost.COSTS[TOTAL_WEB.key]}, share at equal accuracy\n\n| | data |\n|---|---|\n"
+    assert f"{shares}| `react_mix` | 0.50 (0.50 to 0.50)* |" in printed
+    assert f"points at equal {equal_cost.COSTS[CALLS.key]}\n" in printed
     picture = (tmp_path / "equal_cost_data.svg").read_text(encoding="utf-8")
     assert all(name in picture for name in ("react_mix", *equal_cost.COSTS.values()))
     assert len((tmp_path / "points.csv").read_text(encoding="utf-8").splitlines()) == 13

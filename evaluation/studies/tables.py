@@ -1,0 +1,124 @@
+"""Lay out the tables of `evaluation/RESULTS.md` from `evaluation/results.csv`, as `tables.yaml` describes them.
+
+    python -m prefrag.evaluation.studies.tables [--add FILE.csv]
+
+A table stands in the document behind a comment with its name and is written there. `--add` first puts the lines of a
+table of the matrix into `results.csv`, in the place of those with the same settings.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+RESULTS = Path(__file__).parents[1] / "results.csv"
+DOCUMENT = RESULTS.with_name("RESULTS.md")
+LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
+_DECIMALS = {"llm_calls": 2, "total": 2, "total_local": 2, "total_web": 2, "used_local": 2, "used": 2, "forced": 0}
+_SHARES = ("acc", "recall_all")
+
+
+def read_lines(file: Path) -> list[dict[str, str]]:
+    """Read the lines of a table of the matrix."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
+    """Put lines into a table, in the place of those with the same settings."""
+    lines = read_lines(file)
+    head = list(lines[0])
+    settings = [*head[: head.index("n")], "split"]
+    merged = {tuple(line.get(name) or "" for name in settings): line for line in (*lines, *added)}
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, head, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(merged.values())
+
+
+def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> dict[str, str]:
+    """Write each table of a layout as Markdown."""
+    made = {}
+    for name, table in layout["tables"].items():
+        where = {**layout["where"], **table.get("where", {})}
+        named = table.get("datasets", layout["datasets"])
+        datasets = {title: {"dataset": layout["datasets"][title]} for title in named}
+        cells, rows = table.get("cells", [{}]), table["rows"]
+        if isinstance(rows, list):
+            rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
+        columns = table.get("columns") or {
+            title: [{**dataset, **one} for one in cells] for title, dataset in datasets.items()
+        }
+        if table.get("by_dataset"):
+            rows = {f"{row}, {title}": {**own, **one} for title, one in datasets.items() for row, own in rows.items()}
+        filled: dict[str, list[str]] = {}
+        for row, own in rows.items():
+            blank, own = own.get("blank", ()), {**own, "blank": None}
+            filled[row] = [
+                " / ".join(_fill(name, lines, {**where, **one, **own}, table["cell"]) for one in of_column)
+                if title not in blank
+                else ""
+                for title, of_column in columns.items()
+            ]
+        made[name] = make_table([table["head"], *columns], filled)
+    return made
+
+
+def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """Write a table as Markdown."""
+    first, *others = (f"| {' | '.join(line)} |" for line in (head, *([row, *cells] for row, cells in rows.items())))
+    return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
+
+
+def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
+    """Fill a cell with means over the seeds; behind accuracy their standard deviation, where it differs."""
+    # A dash stands where a setting makes no difference.
+    allowed = {
+        name: {"-", *map(str, value if isinstance(value, list) else [value])}
+        for name, value in wanted.items()
+        if value is not None
+    }
+    found = [line for line in lines if all(line[name] in values for name, values in allowed.items())]
+    if not found:
+        raise ValueError(f"{table}: no line of the results has {wanted}. Evaluate it and give the table with --add.")
+    values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
+    texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}
+    if len(set(values.get("acc", ()))) > 1:
+        texts["acc"] += f" ± {stdev(values['acc']):.1f}"
+    return cell.format(**texts)
+
+
+def _read(line: Mapping[str, str], name: str) -> float:
+    """Read a value; a share of the questions to the last digit, because a line has two and a table rounds again."""
+    value, n = float(line[name]), int(line["n"])
+    return 100 * round(value * n / 100) / n if name in _SHARES else value
+
+
+def write_into(document: Path, tables: Mapping[str, str]) -> None:
+    """Write each table that has a place in a document there, behind the comment with its name."""
+    text = document.read_text(encoding="utf-8")
+    places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
+    found = [name for name, place in places.items() if place.search(text)]
+    if not found:
+        raise ValueError(f"{document} has no place for {', '.join(tables)}: put <!-- NAME --> on a line.")
+    for name in found:
+        text = places[name].sub(lambda place, table=tables[name]: f"{place[1]}{table}\n", text)  # type: ignore[misc]
+    document.write_text(text, encoding="utf-8")
+
+
+def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of the matrix.")] = None) -> None:
+    """Lay out the tables."""
+    if added:
+        add_lines(RESULTS, [line for file in added for line in read_lines(file)])
+    write_into(DOCUMENT, lay_out(read_lines(RESULTS), LAYOUT))
+
+
+if __name__ == "__main__":
+    typer.run(main)
