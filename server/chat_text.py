@@ -57,7 +57,9 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    parts.append(write_note(result, cites))
+    # Why the question was not read is said before the sentences that only share its words.
+    is_not_read = bool(result.get("without_model")) and not result.get("answer") and not given_parts(result)
+    parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")

@@ -162,10 +162,20 @@ def reader(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate` over questions of your own, to learn how sure to be from.",
+            help="A run of `prefrag evaluate` over your own questions or a dataset, to learn how sure to be from.",
         ),
     ] = None,
-    minutes: Annotated[float, typer.Option(help="The most minutes of the training of the encoder.")] = 76,
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A --dataset (folder/name) or --documents (name) that the reader of --start has learnt; may be given "
+            "again.",
+        ),
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(min=0, help="The most minutes of the training of the encoder; 0 keeps that of --start.")
+    ] = 76,
     seed: Seed = 7,
 ) -> None:
     """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
@@ -175,7 +185,9 @@ def reader(
 
     sets = read_datasets(dataset)
     searched = [read_documents(*(Path(part) for part in one.split(":", 1))) for one in documents or ()]
-    trained = train_reader(sets, output, reading, encoder, searched, start, run or (), seed, minutes, on_progress=say)
+    trained = train_reader(
+        sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
+    )
     typer.echo("Training questions, answered by what has not seen them:")
     for name, one in trained.held_back.items():
         typer.echo(

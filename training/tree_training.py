@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import time
 from collections import Counter
@@ -68,6 +69,27 @@ class TreeTraining:
             part.replace(self.output)
         finally:
             part.unlink(missing_ok=True)
+
+
+def mean_of_trees(first: Path, second: Path, output: Path) -> None:
+    """Write trees whose scores are the mean of those of two files; both give probabilities from the same features."""
+    learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
+    shares = [json.loads(one["learner_model_param"]["base_score"])[0] for one in learners]
+    base = sum(math.log(share / (1 - share)) for share in shares) / 2
+    trees: list[dict[str, Any]] = []
+    for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
+        # The value of a leaf stands where an inner node has its condition.
+        ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
+        halved = [value / 2 if left < 0 else value for value, left in ends]
+        weights = [weight / 2 for weight in tree["base_weights"]]
+        trees.append({**tree, "id": len(trees), "split_conditions": halved, "base_weights": weights})
+    mean = json.loads(second.read_text(encoding="utf-8"))
+    mean["learner"]["learner_model_param"]["base_score"] = f"[{1 / (1 + math.exp(-base)):.8E}]"
+    model = mean["learner"]["gradient_booster"]["model"]
+    count, indices = len(trees), list(range(len(trees) + 1))
+    model |= {"trees": trees, "tree_info": [0] * count, "iteration_indptr": indices}
+    model["gbtree_model_param"]["num_trees"] = str(count)
+    output.write_text(json.dumps(mean, separators=(",", ":")), encoding="utf-8")
 
 
 def import_xgboost() -> Any:

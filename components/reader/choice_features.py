@@ -15,7 +15,7 @@ from prefrag.components.reader.span_features import Spans
 from prefrag.components.text.title_mentions import comparable
 
 #: How many of the best answers are looked at again.
-MOST = 8
+MOST = 5
 _WH = ("who", "when", "where", "which", "what", "how", "or")
 # Features of the span that are passed on.
 _PASSED = (

@@ -29,6 +29,8 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
+# How far a "not" reaches cannot be told by words, so it decides nothing.
+_NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
 # A life stands in the first bracket of a passage, near its beginning.
 _BEGINNING = 400
 _NEAR = 60
@@ -70,14 +72,19 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
     :param question: The question, in English.
     :param passages: Title and text of each.
-    :returns: The choice; None where the question offers no two things, asks for something else, or a date is absent or
-        the same.
+    :returns: The choice; None where the question offers no two things, denies something, asks for something else, or
+        a date is absent or the same.
     """
     places = find_offered(question, passages)
     if places is None:
         return None
     names = [short_title(passages[place][0]) for place in places]
     asked = {*comparable(question).split()} - {word for name in names for word in comparable(name).split()}
+    outside = question
+    for name in names:
+        outside = re.sub(re.escape(name), "", outside, flags=re.IGNORECASE)
+    if _NEGATION.search(outside):
+        return None
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)
     dates = [_find_date(place, places, passages, asked) for place in places]
     if not direction or dates[0] is None or dates[1] is None or dates[0][1].years == dates[1][1].years:

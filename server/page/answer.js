@@ -21,10 +21,11 @@ const GIVEN = { stated: "Stated", probably: "Probably" };
 export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
+  const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
+  // Why the question was not read is said before the sentences that only share its words.
+  const isNotRead = !result.answer && result.without_model?.length > 0;
   return make("div", { class: "card" },
-    make("div", { class: "card-part" },
-      found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result),
-      notes(result)),
+    make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
     facts(result),
     make("div", { class: "card-part" }, sources(result, known), feedbackForm(result, turn, save)));
 }

@@ -74,12 +74,11 @@ class TestChat:
         assert [one["sentence"] for one in last["prefrag"]["evidence"]] == ["Alpha was built by Beta."]
         assert "Read: Beta [1] (12% likely, not given)\n" in deltas(steps, "reasoning_content")
 
-    def test_what_nobody_may_guess_at_has_no_guess(self, reading: Served):
+    def test_what_was_not_read_says_so_first_and_has_no_guess(self, reading: Served):
         text = content(reading([[]]), sources=["local"])
 
-        assert text.startswith(
-            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: Without a language "
-        )
+        assert text.startswith("Note: Without a language model only questions in English are answered")
+        assert "\n\nFound, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:" in text
         assert "guess" not in text
 
     def test_a_follow_up_says_as_what_it_was_read_or_asks_back(self, reading: Served):

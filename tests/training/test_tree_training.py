@@ -7,14 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from prefrag.components.trees import TreesMissing
+from prefrag.components.trees import TreesMissing, load_trees
 from prefrag.training.judge_classifier import train_judge
 from prefrag.training.pair_classifier import train_pairs
 from prefrag.training.question_classifier import train_questions
 from prefrag.training.reader.training import train_reader
-from prefrag.training.tree_training import TreeTraining
+from prefrag.training.tree_training import TreeTraining, mean_of_trees
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.training.question_classifier.test_labels import ONE_PASSAGE
@@ -67,3 +68,21 @@ def test_a_missing_folder_is_reported_before_the_work(train: Any, few: int, tmp_
 
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         train([write_rivers(tmp_path, [("local", "web")] * few)], tmp_path / "nowhere" / "trees.json")
+
+
+def test_the_mean_of_two_sets_of_trees_gives_the_mean_of_their_scores(tmp_path: Path):
+    xgboost = pytest.importorskip("xgboost", reason="trees are trained by XGBoost (the extra `trees`)")
+    rows = np.random.default_rng(1).normal(size=(60, 2)).astype(np.float32)
+    files = [tmp_path / name for name in ("first.json", "second.json", "mean.json")]
+    for column, file in enumerate(files[:2]):
+        settings = {"objective": "binary:logistic", "base_score": 0.2 + 0.3 * column, "max_depth": 2}
+        data = xgboost.DMatrix(rows, label=(rows[:, column] > 0).astype(float), feature_names=["a", "b"])
+        xgboost.train(settings, data, 4 + column).save_model(file)
+
+    mean_of_trees(*files)
+
+    odds = [np.log(p / (1 - p)) for p in (np.array(load_trees(one, ("a", "b")).probabilities(rows)) for one in files)]
+    assert np.allclose(odds[2], (odds[0] + odds[1]) / 2, atol=1e-5)
+    assert np.allclose(
+        xgboost.Booster(model_file=files[2]).inplace_predict(rows), 1 / (1 + np.exp(-odds[2])), atol=1e-5
+    )

@@ -17,6 +17,7 @@ from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
 from prefrag.components.reader.second_look import ScorePassages, SecondLook
 from prefrag.components.reader.span_features import Spans, WordWeight
+from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.metrics.answers import acc_word, em, f1, fair
 from prefrag.training.reader.examples import Example
 from prefrag.training.tree_training import fit_trees
@@ -259,10 +260,11 @@ class Shares:
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often the answers to such questions are right."""
+    """Measure how often the answers to such questions are right, but for those that were made without an answer."""
     right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
     for one in answers:
-        if (form := _form_of(one.read)) is not None:
+        is_made = "-" in one.read.example.origin
+        if not is_made and (form := _form_of(one.read)) is not None:
             right[form].append(one.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
@@ -315,7 +317,11 @@ def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
 
 
 def cross_fit(
-    asked: Sequence[ReadExample], further: Sequence[ReadExample], seed: int, folds: int = FOLDS
+    asked: Sequence[ReadExample],
+    further: Sequence[ReadExample],
+    seed: int,
+    folds: int = FOLDS,
+    before: BoostedTrees | None = None,
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question by trees that have not seen it, as surely as other such trees are of it.
 
@@ -323,6 +329,7 @@ def cross_fit(
     :param further: Questions from which the span trees learn too.
     :param seed: The seed.
     :param folds: How many parts; no part shares a family with another.
+    :param before: Trees that told how sure an earlier reader was; the mean of their scores and the new ones counts.
     :returns: The answers ranked, from which the last trees that choose are to learn, and those given.
     """
 
@@ -344,11 +351,19 @@ def cross_fit(
     estimated = [
         one
         if one.features is None
-        else replace(one, probability=float(trees[part(one.read.example)].inplace_predict(one.features)[0]))
+        else replace(one, probability=_mean(trees[part(one.read.example)], before, one.features))
         for one in answers
     ]
     shares = measure_shares(estimated)
     return ranked, [limit_probability(one, shares) for one in estimated]
+
+
+def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
+    found = [float(trees.inplace_predict(features)[0])]
+    if before is not None:
+        found += before.probabilities(features)
+    held = np.clip(found, 1e-6, 1 - 1e-6)
+    return float(1 / (1 + np.exp(-np.mean(np.log(held / (1 - held))))))
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,19 @@ from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate, span_candidates
 from prefrag.components.reader.span_features import WordWeight, answer_key
-from prefrag.training.reader.examples import Example, Passage, find_answers, near_texts, read_lines, window
+from prefrag.evaluation.question import Question
+from prefrag.training.reader.examples import (
+    Example,
+    Passage,
+    family_name,
+    find_answers,
+    near_texts,
+    read_lines,
+    window,
+)
 
 _MOST = 5
+_RUN = "run"
 _LONGEST_TEXT = 900
 _LONGEST_ANSWER = 80
 # How many questions of a set are learnt by one half, and how many are asked to fit the trees: with and without answer.
@@ -97,32 +107,41 @@ def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
 
 
-def run_examples(folder: Path) -> list[Example]:
-    """Make examples of a run of ``prefrag evaluate`` over questions of one's own: what a pipeline put before a reader.
+def run_examples(folder: Path, asked: Mapping[str, Question] | None = None) -> Iterator[Example]:
+    """Make examples of a run of ``prefrag evaluate``: what a pipeline put before a reader, after each of its searches.
 
-    :param folder: The folder of the run, with the contents of its passages. Questions whose ids differ in their last
-        number belong together.
+    :param folder: The folder of the run, with the contents of its passages.
+    :param asked: Questions of the training by their ids, with their datasets, to which they belong in a run as well.
+        All others are over files of one's own; those whose ids differ in their last number belong together.
     :returns: Its questions for spans, of which those count as unanswerable that are said to be.
     :raises ValueError: When the run has no contents.
     """
-    examples = []
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
         if any("content" not in document for document in found):
             raise ValueError(f"{folder} has no contents of passages: run it without contents=false.")
         if not found or asks_yes_no(one["question"]):
             continue
-        documents = [Document(content=each["content"], meta={"title": each["title"] or ""}) for each in found]
-        chosen = choose_documents(one["question"], documents, _MOST)
-        passages = tuple((each.meta["title"], each.content or "") for each in chosen)
         answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
-        gold = tuple(
-            place for place, passage in enumerate(passages) if any(find_answers(passage[1], each) for each in answers)
-        )
-        family, kind = f"run-{one['id'].rpartition('-')[0]}", "span" if gold else "none"
-        origin = "run" if answers else "run-none"
-        examples.append(Example(family, one["question"], passages, answers or ("",), gold, kind, origin, family))
-    return examples
+        family = f"run-{one['id'].rpartition('-')[0]}"
+        key, origin = family, _RUN if answers else f"{_RUN}-none"
+        if asked is not None and (question := asked.get(one["id"])) is not None:
+            key, family, origin = question.id, family_name(question), question.dataset
+        for step in sorted({document.get("step") or 0 for document in found}):
+            documents = [
+                Document(content=each["content"], meta={"title": each["title"] or ""})
+                for each in found
+                if (each.get("step") or 0) <= step
+            ]
+            chosen = choose_documents(one["question"], documents, _MOST)
+            passages = tuple((each.meta["title"], each.content or "") for each in chosen)
+            gold = tuple(
+                place
+                for place, passage in enumerate(passages)
+                if any(find_answers(passage[1], each) for each in answers)
+            )
+            kind = "span" if gold else "none"
+            yield Example(key, one["question"], passages, answers or ("",), gold, kind, origin, family)
 
 
 def _key(documents: DocumentSet, document: str) -> str:

@@ -162,17 +162,14 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
         texts = [passage_text(*corpus[ids[place]]) for place in gold]
         kind = "span" if any(find_answers(text, answer) for text in texts for answer in question.answers) else "none"
     passages = tuple(corpus[one] for one in ids)
-    family = " > ".join((question.dataset, *(relation for _, relation, _ in question.evidence_triples)))
-    return Example(
-        question.id,
-        question.question,
-        passages,
-        question.answers,
-        gold,
-        kind,
-        question.dataset,
-        family if question.evidence_triples else "",
-    )
+    family = family_name(question)
+    return Example(question.id, question.question, passages, question.answers, gold, kind, question.dataset, family)
+
+
+def family_name(question: Question) -> str:
+    """Name what a question shares with others that were made by one pattern; empty where no triples tell it."""
+    relations = [relation for _, relation, _ in question.evidence_triples]
+    return " > ".join((question.dataset, *relations)) if relations else ""
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:

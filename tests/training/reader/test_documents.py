@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from prefrag.evaluation.question import Question
 from prefrag.training.reader.documents import (
     asked_examples,
     learnt_examples,
@@ -98,4 +99,22 @@ def test_a_run_over_own_questions_gives_what_its_reader_saw_and_refuses_one_with
     assert (second.origin, second.kind, second.family) == ("run-none", "none", first.family)
     (tmp_path / "predictions.jsonl").write_text(json.dumps({**asked, "result": {"documents": [{"title": "mill"}]}}))
     with pytest.raises(ValueError, match="contents=false"):
-        run_examples(tmp_path)
+        list(run_examples(tmp_path))
+
+
+def test_a_run_over_questions_of_a_dataset_gives_them_as_they_were_after_each_search(tmp_path):
+    found = [
+        {"title": "mill", "content": "The mill was sold to Ann Low.", "step": 1},
+        {"title": "Ann", "content": "Ann Low was born in Selby.", "step": 2},
+    ]
+    asked = {"id": "a-1", "question": "Where was the buyer of the mill born?", "answers": ["Selby"]}
+    line = json.dumps({**asked, "result": {"documents": found}})
+    (tmp_path / "predictions.jsonl").write_text(line + "\n", encoding="utf-8")
+    question = Question("a-1", asked["question"], ("Selby",), dataset="towns")
+
+    first, second = run_examples(tmp_path, {"a-1": question})
+
+    assert [(one.key, one.origin, one.kind, len(one.passages)) for one in (first, second)] == [
+        ("a-1", "towns", "none", 1),
+        ("a-1", "towns", "span", 2),
+    ]

@@ -139,3 +139,27 @@ def test_a_training_that_was_interrupted_goes_on(dataset, encoder, tmp_path):
 
     assert not any(line.startswith(("half 0", "Retrieving")) for line in lines)
     assert any(line.startswith("half 1") for line in lines)
+
+
+@pytest.mark.slow
+def test_the_trees_are_fitted_again_over_the_encoder_as_it_is(dataset, encoder, tmp_path):
+    first, output = tmp_path / "first", tmp_path / "reader"
+    train_reader([dataset], first, None, encoder, minutes=0.1)
+
+    train_reader([dataset], output, None, encoder, start=first, minutes=0)
+
+    assert (output / "encoder.onnx").read_bytes() == (first / "encoder.onnx").read_bytes()
+    assert json.loads((output / "card.json").read_text())["steps"] == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"known": ["mills"]}, "no set mills"),
+        ({"known": ["books/train"]}, "All sets are known"),
+        ({"minutes": 0}, "no encoder is trained"),
+    ],
+)
+def test_a_training_that_could_not_tell_how_sure_to_be_is_refused(settings, says, dataset, encoder, tmp_path):
+    with pytest.raises(ValueError, match=says):
+        train_reader([dataset], tmp_path / "reader", None, encoder, **settings)
