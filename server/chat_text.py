@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prefrag.components.reasoner.reader_step import NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
@@ -58,7 +59,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
     # Why the question was not read is said before the sentences that only share its words.
-    is_not_read = bool(result.get("without_model")) and not result.get("answer") and not given_parts(result)
+    is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"

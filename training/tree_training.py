@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from prefrag.components.trees import BoostedTrees, TreesMissing
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
@@ -74,7 +76,8 @@ class TreeTraining:
 def mean_of_trees(first: Path, second: Path, output: Path) -> None:
     """Write trees whose scores are the mean of those of two files; both give probabilities from the same features."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
-    shares = [json.loads(one["learner_model_param"]["base_score"])[0] for one in learners]
+    # A number in the files of some releases, a list of one in those of others.
+    shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
     for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):

@@ -82,7 +82,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     asked = {*comparable(question).split()} - {word for name in names for word in comparable(name).split()}
     outside = question
     for name in names:
-        outside = re.sub(re.escape(name), "", outside, flags=re.IGNORECASE)
+        outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
     if _NEGATION.search(outside):
         return None
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)

@@ -68,7 +68,7 @@ def two_stage_candidates(
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
     """Build the retrieval of ``dr_rag_linked`` without its pipeline."""
-    source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store, max_words=24))
+    source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store))
     links = RetrievalSource(_SOURCE, TitleMentionRetriever(store))
     return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))
 

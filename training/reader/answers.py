@@ -260,10 +260,10 @@ class Shares:
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often the answers to such questions are right, but for those that were made without an answer."""
+    """Measure how often the answers to such questions are right, but for those made without one."""
     right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
     for one in answers:
-        is_made = "-" in one.read.example.origin
+        is_made = one.read.example.origin.endswith(("-gone", "-twin"))
         if not is_made and (form := _form_of(one.read)) is not None:
             right[form].append(one.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -107,12 +107,15 @@ def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
 
 
-def run_examples(folder: Path, asked: Mapping[str, Question] | None = None) -> Iterator[Example]:
+def run_examples(
+    folder: Path, asked: Mapping[str, Question] | None = None, known: Collection[str] = ()
+) -> Iterator[Example]:
     """Make examples of a run of ``prefrag evaluate``: what a pipeline put before a reader, after each of its searches.
 
     :param folder: The folder of the run, with the contents of its passages.
     :param asked: Questions of the training by their ids, with their datasets, to which they belong in a run as well.
         All others are over files of one's own; those whose ids differ in their last number belong together.
+    :param known: The ids of questions that the encoder has learnt, which are left out.
     :returns: Its questions for spans, of which those count as unanswerable that are said to be.
     :raises ValueError: When the run has no contents.
     """
@@ -120,10 +123,10 @@ def run_examples(folder: Path, asked: Mapping[str, Question] | None = None) -> I
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
         if any("content" not in document for document in found):
             raise ValueError(f"{folder} has no contents of passages: run it without contents=false.")
-        if not found or asks_yes_no(one["question"]):
+        if not found or asks_yes_no(one["question"]) or one["id"] in known:
             continue
         answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
-        family = f"run-{one['id'].rpartition('-')[0]}"
+        family = f"run-{one['id'].rpartition('-')[0] or one['id']}"
         key, origin = family, _RUN if answers else f"{_RUN}-none"
         if asked is not None and (question := asked.get(one["id"])) is not None:
             key, family, origin = question.id, family_name(question), question.dataset

@@ -136,11 +136,15 @@ def train_reader(
         raise ValueError("All sets are known: give at least one that the encoder has not learnt.")
     if not minutes and start is None:
         raise ValueError("Without minutes no encoder is trained: name the reader whose encoder to keep (start).")
-    encoder = find_encoder() if encoder is None else encoder
+    if start is not None and start.resolve() == output.resolve():
+        raise ValueError(f"{output} is the reader to start from: give another folder for the one that is trained.")
+    before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
+    if encoder is None:
+        encoder = start if start is not None and not minutes else find_encoder()
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
     if not (output / TOKENIZER).exists():
-        shutil.copyfile(encoder / TOKENIZER, output / TOKENIZER)
+        shutil.copyfile((start or encoder) / TOKENIZER, output / TOKENIZER)
     data = {one.name: _read(one, found) for one, found in zip(datasets, _retrieved(datasets, work, seed, on_progress),
                                                               strict=True)}  # fmt: skip
     records = read_lines(reading) if reading is not None else []
@@ -162,10 +166,10 @@ def train_reader(
     natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
     natural += [one for own in documents if own.name not in known for one in asked_examples(own, random.Random(seed))]
     questions = {one.id: one for own in new.values() for one in own.questions}
-    natural += [one for run in runs for one in run_examples(run, questions)]
+    learnt_ids = {one.id for own in seen.values() for one in own.questions}
+    natural += [one for run in runs for one in run_examples(run, questions, learnt_ids)]
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
-    before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
     ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes and no are never given.
     given = [one for one in answers if one.read.yes_no is None]

@@ -118,3 +118,4 @@ def test_a_run_over_questions_of_a_dataset_gives_them_as_they_were_after_each_se
         ("a-1", "towns", "none", 1),
         ("a-1", "towns", "span", 2),
     ]
+    assert not list(run_examples(tmp_path, {}, known=["a-1"]))

@@ -110,7 +110,7 @@ def test_a_training_writes_a_reader_that_reads(dataset, reading, encoder, tmp_pa
     assert found
     assert found[0].document is document
     assert all(0 <= one.probability <= 1 for one in found)
-    assert set(trained.held_back) == {"books", "reading"}
+    assert set(trained.held_back) == {"books", "books-gone", "books-twin", "reading"}
     assert json.loads((output / "card.json").read_text())["seed"] == 7
 
 
@@ -158,8 +158,11 @@ def test_the_trees_are_fitted_again_over_the_encoder_as_it_is(dataset, encoder, 
         ({"known": ["mills"]}, "no set mills"),
         ({"known": ["books/train"]}, "All sets are known"),
         ({"minutes": 0}, "no encoder is trained"),
+        ({"start": "reader"}, "give another folder"),
     ],
 )
 def test_a_training_that_could_not_tell_how_sure_to_be_is_refused(settings, says, dataset, encoder, tmp_path):
+    if "start" in settings:
+        settings = {"start": tmp_path / settings["start"]}
     with pytest.raises(ValueError, match=says):
         train_reader([dataset], tmp_path / "reader", None, encoder, **settings)
