@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.components.file_lock import Busy
 from prefrag.indexing.journal import WAIT_SECONDS
@@ -134,6 +133,8 @@ class SharedChanges:
         try:
             return open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
+            from haystack.document_stores.in_memory import InMemoryDocumentStore
+
             return PassageStore(InMemoryDocumentStore())
 
     def make(

@@ -30,6 +30,8 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, open_passages
 from prefrag.indexing.uploads import change_documents
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from python_multipart.multipart import MultipartCallbacks
 
 FIELD = "files"
@@ -254,21 +256,23 @@ def delete_collection(collection: str, shared: bool = False) -> int:
 
 
 def _list(collection: str, shared: bool) -> list[IndexedFile]:
-    if shared:
-        return _read_list("elasticsearch", collection)
+    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as passages:
+        if shared:
+            return _as_list(passages.count_origins())
+        if (counted := passages.count_terms()) is not None:
+            return _as_list(counted)
+    # Reading them all takes seconds.
     path = resolve_index(collection)
-    # Where some passages have another origin, or a path too long to be a term, reading them all takes seconds.
     with _one_listing:
-        return _read_once(collection, path, (path / "meta.json").stat().st_mtime_ns)
+        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _read_once(collection: str, path: Path, version: int) -> list[IndexedFile]:
-    return _read_list("tantivy", collection)
+def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
+    with closing(open_passages("tantivy", collection)) as passages:
+        return _as_list(passages.count_origins())
 
 
-def _read_list(store: str, collection: str) -> list[IndexedFile]:
-    with closing(open_passages(store, collection)) as passages:
-        origins = passages.count_origins()
+def _as_list(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
     listed = [IndexedFile(path, kind, Path(path or "").name, count) for (kind, path), count in origins.items()]
     return sorted(listed, key=lambda entry: entry.path or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import call_in_thread, in_thread
 from prefrag.components.generators.model_server import ModelServer
 
 _SECONDS = 2.0
@@ -90,24 +91,33 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
 
     :param url: The address.
     :param api_key: The key; empty for none.
-    :param seconds: How long to wait.
+    :param seconds: How long to wait for all of it.
     :param uses_proxy: Whether to go by a proxy of the environment, which is none for this machine.
     :returns: The JSON object; empty where the reply is another value.
     :raises httpx.HTTPError: When the server cannot be reached, or refuses.
     :raises TimeoutError: When the reply takes too long, or is too long.
     :raises ValueError: When it is not JSON.
     """
+    # In an event loop, which alone ends a reply whose headers drip, and in a thread, because the caller's may run one.
+    body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
+    found = json.loads(body)
+    return found if isinstance(found, dict) else {}
+
+
+async def _get(url: str, api_key: str, seconds: float, uses_proxy: bool) -> bytes:
     import httpx
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    body, deadline = b"", time.monotonic() + seconds
+    body = b""
     # Without the certificates, whose reading takes longer than the request, where there is nothing to certify.
-    certifies = url.startswith("https:")
-    with httpx.stream("GET", url, headers=headers, timeout=seconds, verify=certifies, trust_env=uses_proxy) as response:
+    async with (
+        asyncio.timeout(seconds),
+        httpx.AsyncClient(timeout=None, verify=url.startswith("https:"), trust_env=uses_proxy) as client,
+        client.stream("GET", url, headers=headers) as response,
+    ):
         response.raise_for_status()
-        for part in response.iter_bytes():
+        async for part in response.aiter_bytes():
             body += part
-            if len(body) > _MAX_BYTES or time.monotonic() > deadline:
+            if len(body) > _MAX_BYTES:
                 raise TimeoutError
-    found = json.loads(body)
-    return found if isinstance(found, dict) else {}
+    return body

@@ -32,9 +32,10 @@ from prefrag.components.reader.question_form import (
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.second_look import SecondLook
-from prefrag.components.reader.span_features import WordWeight, held_weight, question_weights, stems_of, word_weights
+from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
+from prefrag.components.text.term_statistics import held_weight
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"

@@ -11,8 +11,9 @@ from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
-from prefrag.components.reader.span_features import WordWeight, held_weight, question_weights, stems_of, word_weights_of
+from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights_of
 from prefrag.components.text.sentences import sentence_spans
+from prefrag.components.text.term_statistics import held_weight
 
 BEFORE, AFTER = "\u00ab ", " \u00bb"
 _LEAST = 1e-4

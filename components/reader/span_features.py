@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -16,7 +16,7 @@ from prefrag.components.reader.encoder_scores import LEAST, EncoderScores, Value
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate, short_title, span_candidates
-from prefrag.components.text.term_statistics import PLAIN_WORDS
+from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight
 from prefrag.components.text.title_mentions import comparable
 
 WordWeight = Callable[[str], float]
@@ -90,11 +90,6 @@ def stem(word: str) -> str:
 def stems_of(text: str) -> frozenset[str]:
     """List the stems of a text's words."""
     return frozenset(stem(word) for word in _WORD.findall(text.lower()))
-
-
-def held_weight(asked: dict[str, float], stems: Set[str]) -> float:
-    """Sum the weights of what is held, in the order of the question: a sum of floats depends on its order."""
-    return sum(value for one, value in asked.items() if one in stems)
 
 
 class PassageWords:

@@ -11,6 +11,7 @@ from prefrag.components.reader.encoder_scores import Values
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import short_title
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem
+from prefrag.components.text.term_statistics import held_weight
 from prefrag.components.text.title_mentions import comparable
 
 _ASKED = [
@@ -74,7 +75,7 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     asked = question_weights(question, weight)
     texts = [passage_text(title, text) for title, text in passages]
     stems = [{stem(word) for word in comparable(text).split()} for text in texts]
-    covers = [sum(asked[one] for one in held & asked.keys()) for held in stems]
+    covers = [held_weight(asked, held) for held in stems]
     titles = [comparable(short_title(title)) if text != whole else "" for (title, text), whole in
               zip(passages, texts, strict=True)]  # fmt: skip
     named = [place for place, title in enumerate(titles) if title and f" {title} " in spoken]
@@ -89,7 +90,7 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     ]  # fmt: skip
     sentences = sorted(
         (
-            (sum(asked.get(stem(word), 0.0) for word in {*comparable(sentence).split()}), sentence)
+            (sum(asked.get(stem(word), 0.0) for word in dict.fromkeys(comparable(sentence).split())), sentence)
             for text in texts
             for sentence in _SENTENCE.split(text)
         ),

@@ -12,7 +12,7 @@ from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import sentence_spans, shown_sentences
-from prefrag.components.text.term_statistics import PLAIN_WORDS, words
+from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight, words
 
 _MAX_SENTENCES = 5
 # A document that came with the question may be a book, and a line of a corpus ten megabytes.
@@ -57,11 +57,9 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     ]
     held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
     weights = _weights(held, asked)
-    total = max((sum(weights[word] for word in own & asked) for own in held), default=0.0) or 1.0
-    scores = [
-        sum(weights[word] for word in sorted(own & asked)) / total + _READ_WEIGHT * one.share
-        for one, own in zip(sentences, held, strict=True)
-    ]
+    covers = [held_weight(weights, own) for own in held]
+    total = max(covers, default=0.0) or 1.0
+    scores = [own / total + _READ_WEIGHT * one.share for one, own in zip(sentences, covers, strict=True)]
     return [sentences[place] for place in sorted(range(len(scores)), key=lambda one: -round(scores[one], 9))]
 
 
@@ -85,7 +83,7 @@ def rank_sentences(
     sentences = [(one, sentence) for one in documents for sentence in split((one.content or "")[:_MAX_RANKED])]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
-    scores = [sum(weights.get(word, 0.0) for word in one) for one in held]
+    scores = [held_weight(weights, one) for one in held]
     return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
 
 
@@ -99,7 +97,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     weights = _weights(held, every)
     # An answer may be a number or a name without a long word.
     scores = [
-        (bool(find_whole(answer, sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
+        (bool(find_whole(answer, sentence)), *(held_weight(weights, own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)
     ]
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
@@ -115,4 +113,4 @@ def find_whole(answer: str, text: str) -> re.Match[str] | None:
 
 def _weights(held: Sequence[Iterable[str]], wanted: set[str]) -> Mapping[str, float]:
     counts = Counter(word for one in held for word in one if word in wanted)
-    return {word: log(1 + len(held) / count) for word, count in counts.items()}
+    return {word: log(1 + len(held) / count) for word, count in sorted(counts.items())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Protocol
 
 from haystack import Document
@@ -77,6 +77,11 @@ def passage_text(document: Document) -> str:
     :returns: Both, with a blank between them.
     """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
+
+
+def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
+    """Sum the weights of what is held, in their order: a sum of floats depends on it, and sets have another."""
+    return sum(value for one, value in weights.items() if one in held)
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from prefrag.cli.local_servers import LocalServer, find_local_servers
-from tests.components.generators.fake_model_server import FakeModelServer
+from prefrag.components.both_ways import call_in_thread
+from prefrag.components.generators.context_window import get_json
+from tests.components.generators.fake_model_server import DRIP, FakeModelServer
 
 
 def models(*names: str, owner: str = "somebody") -> dict[str, Any]:
@@ -79,3 +81,17 @@ def test_several_are_looked_for_at_once_and_not_for_long(monkeypatch: pytest.Mon
         assert find_local_servers({silent.getsockname()[1]: "Ollama", 1: "vLLM"}) == []
 
     assert time.monotonic() - began < 5
+
+
+def test_one_whose_headers_drip_is_given_up(server: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("prefrag.cli.local_servers._SECONDS", 0.1)
+    server.listed = DRIP
+
+    assert call_in_thread(lambda: found(server)).result(5) == []
+    assert server.left.wait(5)
+
+
+async def test_a_server_is_asked_also_where_an_event_loop_runs(server: FakeModelServer):
+    server.listed = models("qwen3")
+
+    assert get_json(f"{server.url}/models") == server.listed

@@ -31,7 +31,7 @@ def test_completion_is_offered_at_the_root_alone():
 
 ALWAYS = "torch transformers scipy xgboost sklearn matplotlib openai elasticsearch elastic_transport aiohttp ray"
 SERVING = "hayhooks fastapi uvicorn prometheus_client watchfiles limits mcp"
-ASKING = "onnxruntime tokenizers ddgs lxml tenacity jinja2 jsonschema anyio"
+ASKING = "onnxruntime tokenizers ddgs lxml tenacity jinja2 jsonschema anyio haystack.document_stores.in_memory"
 LISTING = "haystack tantivy networkx numpy httpx yaml posthog pydantic"
 COMMAND = "from prefrag.cli.main import main; main()"
 

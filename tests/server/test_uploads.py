@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fastapi import HTTPException, Request
 from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -168,6 +169,17 @@ def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(m
 
     TantivyDocumentStore(index="maps").delete_documents(["0", "2"])
     assert names() == {"/srv/a.md": 1}
+
+
+@pytest.mark.parametrize("kind", ["store", "term"])
+def test_reports_an_index_that_was_cut_after_it_was_listed(kind: str):
+    make_index(("file_path", "/srv/a.md"))
+    assert names() == {"/srv/a.md": 1}
+    (file,) = index_path("maps").glob(f"*.{kind}")
+    os.truncate(file, file.stat().st_size // 2)
+
+    with pytest.raises(DocumentStoreError, match=rf"\.{kind}\b.*damaged"):
+        names()
 
 
 def test_gives_ids_that_stay_and_tell_no_path():

@@ -63,7 +63,7 @@ class FakeModelServer:
                 if callable(answer):
                     answer = completion(answer(body))
                 if answer in (HANG, DRIP):
-                    self.keep_waiting(drip=answer is DRIP)
+                    self.keep_waiting(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n" if answer is DRIP else b"")
                     return
                 payload = answer.encode() if isinstance(answer, str) else json.dumps(answer, default=str).encode()
                 self.send_response(status)
@@ -74,21 +74,23 @@ class FakeModelServer:
                 self.end_headers()
                 self.wfile.write(payload)
 
-            def keep_waiting(self, drip: bool) -> None:
-                if drip:
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+            def keep_waiting(self, drips_after: bytes) -> None:
+                self.wfile.write(drips_after)
                 self.close_connection = True
                 try:
                     while not outer.released.is_set():
                         if select.select([self.connection], [], [], 0.01)[0] and not self.connection.recv(1):
                             raise ConnectionError
-                        if drip:
+                        if drips_after:
                             self.wfile.write(b" ")
                 except OSError:
                     outer.left.set()
 
             def do_GET(self) -> None:
                 outer.looked_up.append(self.path)
+                if outer.listed is DRIP:
+                    self.keep_waiting(b"HTTP/1.1 200 OK\r\nserver: a")
+                    return
                 self.send_response(outer.health)
                 payload = json.dumps(outer.listed).encode()
                 self.send_header("content-length", str(len(payload)))

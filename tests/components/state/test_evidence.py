@@ -3,12 +3,14 @@
 import time
 from dataclasses import replace
 
+import pytest
 from haystack import Document
 
 from prefrag.components.state.evidence import find_evidence, find_sentence, rank_sentences
 from prefrag.components.state.state import Action, Evidence, Step
 from tests.components.samples import state
 from tests.for_each import for_each
+from tests.python_process import run_python
 
 LAMP = Document(content="It shines. The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
 REEVE = Document(content="Mona Reeve was born in Pellhaven. She swam.", meta={"title": "Mona Reeve"})
@@ -99,3 +101,28 @@ class TestTheSentenceToShow:
         find_sentence(part * (1_000_000 // len(part)), "lamp", "lamp " * 500, "lamp")
 
         assert time.process_time() - before < 0.5
+
+
+RANK = """
+import json
+from pathlib import Path
+from haystack import Document
+from prefrag.components.state.evidence import find_sentence, rank_sentences
+questions, texts = (
+    [json.loads(line) for line in Path("demo", name).read_text(encoding="utf-8").splitlines()]
+    for name in ("questions.jsonl", "local.jsonl")
+)
+documents = [Document(content=one["text"], meta={"title": one["title"]}) for one in texts]
+for one in questions[:10]:
+    question = one["question"]
+    print(ascii([each.sentence for each in rank_sentences(question, documents)]))
+    print([find_sentence(each.content, question, "") for each in documents])
+"""
+
+
+@pytest.mark.slow
+def test_sentences_are_ranked_alike_in_every_process():
+    first, *others = (run_python(RANK, PYTHONHASHSEED=seed) for seed in "012")
+
+    assert first.returncode == 0, first.stderr
+    assert [first.stdout == other.stdout for other in others] == [True, True]
