@@ -113,7 +113,7 @@ questions, texts = (
     for name in ("questions.jsonl", "local.jsonl")
 )
 documents = [Document(content=one["text"], meta={"title": one["title"]}) for one in texts]
-for one in questions[:10]:
+for one in questions[10:40]:
     question = one["question"]
     print(ascii([each.sentence for each in rank_sentences(question, documents)]))
     print([find_sentence(each.content, question, "") for each in documents])
