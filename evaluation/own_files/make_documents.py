@@ -48,7 +48,7 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
     if not (found := sorted(path for pattern in shown for path in folder.glob(pattern))):
-        raise BadInput(f"{name} {version} is not in {folder} nor known to apt: update apt, or put its .deb there.")
+        raise BadInput(f"{name} {version} is not in {folder} nor known to apt: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
         raise BadInput(f"{found[0]} is not the file that was pinned: its SHA-256 differs.")

@@ -131,7 +131,7 @@ def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what
         deb += f"{name:<48}{len(data):<10}`\n".encode() + data + b"\n" * (len(data) % 2)
     package = {"package": "pier", "version": "1:2.0-1", "take": ["doc/*"], "sha256": hashlib.sha256(deb).hexdigest()}
 
-    with pytest.raises(BadInput, match=r"pier 1:2.0-1 is not in .* put its .deb there"):
+    with pytest.raises(BadInput, match=r"pier 1:2.0-1 is not in .* put its .deb file there"):
         find_package(package, tmp_path)
     (tmp_path / "pier_2.0-1_all.deb").write_bytes(deb)
     with pytest.raises(BadInput, match="SHA-256 differs"):
