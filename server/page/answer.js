@@ -23,7 +23,7 @@ export function answerCard(result, turn, save) {
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
   // Why the question was not read is said before the sentences that only share its words.
-  const isNotRead = !result.answer && !result.asked_back && result.without_model?.some((text) => text.includes("only questions in English"));
+  const isNotRead = result.probability === 0 && result.without_model?.length > 0;
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
     facts(result),
