@@ -78,8 +78,6 @@ _KEPT_BACK = 25
 _POOLED = 1600
 _KEPT_BACK_QUESTIONS = 600
 _HOPS = 1500
-# A run asks a question after each of its searches, which is much the same.
-_OF_RUNS = 0.5
 # How many questions over hops are asked once more so that their passages do not answer them.
 _GONE, _TWINS = 0.22, 0.15
 
@@ -118,15 +116,14 @@ def train_reader(
 ) -> ReaderTraining:
     """Train a reader; one that was interrupted goes on from its last checkpoint.
 
-    First the encoder learns to find spans in single passages (``reading``), two thirds of the time, unless it goes
-    on from the encoder of another reader (``start``), whose training had the sets that are ``known`` by name: these
-    are learnt once more, but questions that it has seen do not tell how sure to be. Then two copies of it learn on
-    half of the questions each, with the passages that are retrieved for them, and on half of ``documents`` and
-    ``runs``. Each judges the half that it has not seen, from which the trees learn; the encoder that is kept is the
-    mean of both. The copies stay in the folder ``training``, so that the trees can be fitted again in minutes.
-    Without any ``minutes`` the encoder of ``start`` stays as it is, and the trees alone are fitted. How sure it is,
-    is the mean of what the trees of ``start`` and the new ones say: each has learnt from questions that the other
-    has not seen.
+    First the encoder learns to find spans in single passages (``reading``), two thirds of the time, unless it goes on
+    from the encoder of another reader (``start``), whose training had the sets that are ``known`` by name: these are
+    learnt once more, but questions that it has seen do not tell how sure to be. Then two copies of it learn on half of
+    the questions each, with the passages that are retrieved for them, and on half of ``documents``. Each judges the
+    half that it has not seen, from which the trees learn; the encoder that is kept is the mean of both. The copies stay
+    in the folder ``training``, so that the trees can be fitted again in minutes. Without any ``minutes`` the encoder of
+    ``start`` stays as it is, and the trees alone are fitted. How sure it is, is the mean of what the trees of ``start``
+    and the new ones say: each has learnt from questions that the other has not seen.
     """
     import_xgboost()
     started = time.monotonic()
@@ -158,7 +155,7 @@ def train_reader(
         shutil.copyfile(start / ENCODER, output / ENCODER)
         steps, halves = {}, [ExtractiveReader(str(start))] * HALVES
     else:
-        steps = _train_encoders(data, learnt, documents, runs, encoder, start, work, output, seed, minutes, on_progress)
+        steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
         halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
     on_progress("Reading the questions")
     new = {name: one for name, one in data.items() if name not in known}
@@ -317,7 +314,6 @@ def _train_encoders(
     data: dict[str, _Data],
     learnt: Sequence[dict[str, Any]],
     documents: Sequence[DocumentSet],
-    runs: Sequence[Path],
     encoder: Path,
     start: Path | None,
     work: Path,
@@ -347,7 +343,7 @@ def _train_encoders(
     for half in range(HALVES):
         copy = mean_of([reader])
         phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
-        drawn = list(_half_examples(data, learnt, documents, runs, word_weights(tokenizer), half, seed))
+        drawn = list(_half_examples(data, learnt, documents, word_weights(tokenizer), half, seed))
         random.Random(seed + half).shuffle(drawn)
         file = work / f"half-{half}.pt"
         steps[phase.name] = train_encoder(copy, tokenizer, drawn, 512, phase, seed + half, file, on_progress)
@@ -367,7 +363,6 @@ def _half_examples(
     data: dict[str, _Data],
     learnt: Sequence[dict[str, Any]],
     documents: Sequence[DocumentSet],
-    runs: Sequence[Path],
     weight: WordWeight,
     half: int,
     seed: int,
@@ -392,13 +387,6 @@ def _half_examples(
     yield from marked_examples([*whole, *whole], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)
-    questions = {one.id: one for own in data.values() for one in own.questions}
-    met = [
-        one for run in runs for one in run_examples(run, questions) if is_learnt(one.key) and draw.random() < _OF_RUNS
-    ]
-    yield from met
-    yield from twins((one for one in met if draw.random() < 0.5), draw)
-    yield from marked_examples(met, weight, draw)
     hops = [
         one
         for own in data.values()

@@ -115,23 +115,17 @@ def test_a_training_writes_a_reader_that_reads(dataset, reading, encoder, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_from_a_reader_with_questions_over_documents_and_those_of_a_run(dataset, reading, encoder, tmp_path):
+def test_a_training_goes_on_from_a_reader_with_questions_over_documents(dataset, reading, encoder, tmp_path):
     first, output, lines = tmp_path / "first", tmp_path / "reader", []
     train_reader([dataset], first, None, encoder, minutes=0.1)
     records = [json.loads(line) for line in reading.read_text(encoding="utf-8").splitlines()]
     records += [{**one, "question": f"Who paid for mill {n}?", "answers": []} for n, one in enumerate(records[:20])]
     documents = [read_documents(write_lines(tmp_path / "mills.jsonl", [{**one, "document": "0-1"} for one in records]))]
 
-    shown = [{"title": "Yard", "content": "The yard was sold to Ann Low."}]
-    asked = {"question": "Who bought the yard?", "answers": ["Ann Low"], "result": {"documents": shown}}
-    run = write_lines(tmp_path / "predictions.jsonl", [{**asked, "id": f"yard{n}-1"} for n in range(40)]).parent
-
-    trained = train_reader(
-        [dataset], output, reading, encoder, documents, first, [run], minutes=0.1, on_progress=lines.append
-    )
+    trained = train_reader([dataset], output, reading, encoder, documents, first, minutes=0.1, on_progress=lines.append)
 
     assert not any(line.startswith("reading") for line in lines)
-    assert {"books", "reading", "mills", "mills-none", "run"} <= set(trained.held_back)
+    assert {"books", "reading", "mills", "mills-none"} <= set(trained.held_back)
     assert ExtractiveReader(str(output)).read("When was mill 3 built?", [Document(content="Mill 3 was built in 1813.")])
 
 
