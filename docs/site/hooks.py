@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _draw(flowchart: str) -> str:
-    # An empty line would end the block of HTML.
-    picture = str(mermaidx.render(flowchart)).replace("\n", "")
+    # Each picture of a page has its own names; an empty line would end the block of HTML.
+    name = f"pipeline-{zlib.crc32(flowchart.encode())}"
+    picture = mermaidx.render(flowchart).svg().replace("my-svg", name).replace("\n", "")
     return f'<figure class="pipeline" role="img" aria-label="The components and their connections">{picture}</figure>'
 
 
