@@ -4,6 +4,7 @@ VENV := .venv
 BIN_FOLDER := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(BIN_FOLDER)
 DIST ?= dist
+SITE ?= build/site
 EXTRAS ?=
 CODE := cli components evaluation indexing pipelines server training
 export Q
@@ -31,7 +32,7 @@ test: $(VENV)/.dev  ## run the quick tests, under two minutes
 	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
 # A file goes to one worker, so what its tests share is made once: a server, an environment with the wheel.
-test-slow: $(VENV)/.dev  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
+test-slow: $(VENV)/.dev $(VENV)/.docs  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
 	@$(BIN)/pytest -q -n auto --dist loadfile -m "slow or hypothesis" --hypothesis-profile=full
 
 test-all: test test-slow  ## run all tests
@@ -65,7 +66,7 @@ format: $(VENV)/.dev  ## lay the code out
 docs: $(VENV)/.docs  ## write the tables of docs/configuration.md from the settings, and the site into build/site
 	@$(BIN)/python -m tests.docs.settings_tables
 	@$(typed)
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "The site is in build/site: open build/site/index.html over a server, or make docs-serve."
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(SITE))" && echo "The site is in $(SITE); make docs-serve shows it."
 
 docs-serve: $(VENV)/.docs  ## show the site on http://127.0.0.1:8000, and each change
 	@$(typed)
