@@ -3,18 +3,20 @@
 import { call, callIfThere } from "./api.js";
 import { connectConversations, drawConversations } from "./conversations.js";
 import { byId } from "./dom.js";
-import { confirm, showDocuments } from "./documents.js";
+import { areReady, attachDocument, attachment, connectAttachments, detachAll, showAttaching } from "./attach.js";
+import { add, confirm, showDocuments, shownCollection } from "./documents.js";
 import { describe } from "./failures.js";
 import { showFolder } from "./folder.js";
 import { clearConversations, historyOf, keepConversation, newConversation } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
-import { chosenPipeline, runOptions, showOptions } from "./options.js";
+import { chosenCollection, chosenPipeline, runOptions, showOptions } from "./options.js";
 import { TurnView } from "./run.js";
 import { useToken } from "./token.js";
 
 const question = byId("question");
 let conversation = newConversation();
 let running = null;
+let waiting = false;
 let access = null;
 let collections = null;
 
@@ -35,6 +37,7 @@ async function start() {
   byId("key-button").hidden = !(readKey() || access?.needs_key);
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
+  showAttaching();
   byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
 }
 
@@ -52,17 +55,23 @@ function notice(text) {
 
 // Asking
 
-async function ask(text) {
-  if (running || !text) return;
+async function ask(text, more = {}) {
+  if (running || waiting || !text) return;
   if (!chosenPipeline()) {
     await start();
     // The question stays where it was typed.
     if (!chosenPipeline()) return;
   }
+  waiting = true;
+  const ready = await areReady().finally(() => { waiting = false; });
+  // What was wrong with a file stands beside the question, which stays.
+  if (!ready) return;
   if (question.value.trim() === text) question.value = "";
   fit();
   const earlier = historyOf(conversation.turns);
-  const turn = { question: text, pipeline: chosenPipeline(), options: runOptions(), events: [], result: null, failure: null };
+  const { names, options } = attachment();
+  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...options, ...more }, attached: names,
+    events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
@@ -132,6 +141,7 @@ function open(one) {
 }
 
 function begin() {
+  detachAll();
   open(newConversation());
 }
 
@@ -159,12 +169,26 @@ byId("show-ask").addEventListener("click", () => {
 byId("show-documents").addEventListener("click", async () => {
   showView("documents");
   showSidebar(false);
-  await showDocuments(collections ?? [], Boolean(access?.writes), async () => {
-    const listed = await listCollections();
-    showOptions((await call("pipelines")).pipelines, collections);
-    return listed;
-  });
+  await showDocuments(collections ?? [], Boolean(access?.writes), listAnew);
 });
+
+async function listAnew() {
+  const listed = await listCollections();
+  showOptions((await call("pipelines")).pipelines, collections);
+  return listed;
+}
+
+connectAttachments({
+  mayWrite: () => Boolean(access?.writes && (collections?.find((one) => one.name === chosenCollection())?.writes ?? true)),
+  changed: listAnew,
+  documentsView: () => (byId("documents-view").hidden ? null : { name: shownCollection(), add }),
+});
+document.addEventListener("ask-of", ({ detail }) => {
+  showView("ask");
+  attachDocument(detail);
+  question.focus();
+});
+document.addEventListener("options", () => { byId("attach-label").hidden = !access?.writes; });
 
 function showSidebar(open) {
   document.body.classList.toggle("has-sidebar", open);

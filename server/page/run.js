@@ -20,7 +20,8 @@ export class TurnView {
     this.askAgain = askAgain;
     this.steps = new Steps(isExternal);
     this.outcome = make("div", { class: "outcome" });
-    this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"), this.steps.node, this.outcome);
+    this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"),
+      turn.attached?.length > 0 && make("p", { class: "hint asked-of" }, icon("attached"), "Asked of ", strange("span", turn.attached.join(", ")), " alone"), this.steps.node, this.outcome);
   }
 
   /** Show a turn that ended earlier. */
