@@ -45,6 +45,7 @@ from prefrag.server.opened_document import draw_page, find_original, open_docume
 from prefrag.server.public_result import hide_addresses, hide_folders
 from prefrag.server.security import stays_on_this_machine
 from prefrag.server.shares import Busy, Places, Rate, holder_of
+from prefrag.server.suggested_questions import SuggestedQuestions
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,7 @@ def make_routes(
         RateLimitItemPerDay(a_day),
         f"This server process takes {a_day:,} bytes of a key a day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
+    suggested = SuggestedQuestions(served)
     # Threads of their own, so that questions never wait for one.
     reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
@@ -144,6 +146,13 @@ def make_routes(
             check_collection(name, by_name=shared)
             # As it is: FastAPI would take a second to look through 20,000.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
+
+    @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
+    async def suggest_questions(name: str) -> dict[str, Any]:
+        with _refuse_errors():
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            return {"questions": [], "pending": False} if shared else await read(partial(suggested.find, name))
 
     @router.get("/collections/{name}/documents/{document}", summary="A document, as the text that was read of it")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
@@ -204,8 +213,9 @@ def make_routes(
             work.add_done_callback(at_work.discard)
             report = await asyncio.shield(work)
         skipped = {PurePath(each.path).name for each in report.skipped if each.line is None}
-        taken = [{"id": uploads.uploaded_id(name, each, shared), "name": each} for each in arrived if each not in skipped]
-        return {**_describe_report(report, refused), "documents": taken}
+        taken = {each: uploads.uploaded_id(name, each, shared) for each in arrived if each not in skipped}
+        documents = [{"id": each, "name": file} for file, each in taken.items()]
+        return {**_describe_report(report, refused), "documents": documents}
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:

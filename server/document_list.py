@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any
 
+from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.indexing.file_forms import form_of
-from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.indexing.journal import uploads_folder
 from prefrag.indexing.shared_uploads import uploaded_path
 from prefrag.indexing.skipped_files import read_skipped
@@ -31,7 +31,7 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
         each with `name`, `folder` and `reason`.
     """
     listed = list_uploads(collection, shared)
-    known = _read_known(collection, shared) if shared else _known_at(*_version(collection), collection)
+    known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
@@ -40,18 +40,10 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     documents = []
     for each, path in zip(listed, paths, strict=True):
         one = dict(known.get(path, {}))
-        documents.append(
-            {
-                "id": each.id,
-                "name": PurePath(path).name,
-                "folder": folders[path],
-                "kind": "corpus" if each.entry.kind == "corpus" else one.pop("kind", form_of(Path(path)) or "text"),
-                "size": one.pop("file_size", None),
-                "passages": each.entry.passages,
-                "uploaded": each.uploaded,
-                **one,
-            }
-        )
+        kind, size = one.pop("kind", form_of(Path(path)) or "text"), one.pop("file_size", None)
+        kind = "corpus" if each.entry.kind == "corpus" else kind
+        plain = {"id": each.id, "name": PurePath(path).name, "folder": folders[path], "kind": kind, "size": size}
+        documents.append({**plain, "passages": each.entry.passages, "uploaded": each.uploaded, **one})
     skipped = [
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
@@ -59,7 +51,8 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     return {"documents": documents, "failed": skipped}
 
 
-def _version(collection: str) -> tuple[Path, int]:
+def index_version(collection: str) -> tuple[Path, int]:
+    """Find the folder of an index, and what changes with each of its states."""
     path = resolve_index(collection)
     return path, os.stat(path / "meta.json").st_mtime_ns
 

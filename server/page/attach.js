@@ -1,4 +1,4 @@
-/** Files that are dropped on the page, and those of which the question is asked. */
+/** Files that are dropped on the page, and those that the question is asked about. */
 
 import { call } from "./api.js";
 import { announce, byId, icon, make, strange } from "./dom.js";
@@ -21,32 +21,32 @@ export function connectAttachments(around) {
   page = around;
 }
 
-/** Show whether files may be attached. */
+/** Show what is attached, and whether more may be. */
 export function showAttaching() {
   byId("attach-label").hidden = !page.mayWrite();
   draw();
 }
 
-/** @returns {Promise<boolean>} Whether all that was attached can be asked of, once it is there. */
+/** @returns {Promise<boolean>} Whether all that was attached can be asked about, once it is there. */
 export async function areReady() {
   await coming;
   return attached.every((one) => one.hash);
 }
 
-/** @returns {{names: string[], options: object}} The documents of which the question is asked, and the options for it. */
+/** @returns {{names: string[], options: object}} The documents that the question is asked about, and the options for it. */
 export function attachment() {
   const names = attached.map((one) => one.name);
   const only = { field: "meta.file_hash", operator: "in", value: attached.map((one) => one.hash) };
   return { names, options: names.length ? { ...onlyOwn(), filters: only } : {} };
 }
 
-/** Ask of the whole collection again. */
+/** Ask the whole collection again. */
 export function detachAll() {
   attached = [];
   draw();
 }
 
-/** @param {{collection: string, name: string, hash: string}} document A document of which is asked. */
+/** @param {{collection: string, name: string, hash: string}} document A document to ask about. */
 export function attachDocument({ collection, name, hash }) {
   if (collection !== chosenCollection()) chooseCollection(collection);
   attached = [...attached.filter((one) => one.hash !== hash), { name, hash, collection }];
@@ -77,7 +77,7 @@ async function send(collection, files, arriving) {
       // The name may be kept in another form of Unicode.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC"));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = `It was not taken: ${reasons.get(one.name) ?? "it is no text of its own"}.`;
+      else one.problem = `Not added: ${reasons.get(one.name) ?? "a corpus is no document of its own"}.`;
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();
@@ -90,15 +90,15 @@ async function send(collection, files, arriving) {
 }
 
 function draw() {
-  // What lies in another collection cannot be asked of in this one.
+  // A question is asked in one collection.
   attached = attached.filter((one) => one.collection === chosenCollection());
   list.hidden = !attached.length;
   list.replaceChildren(...attached.map(item),
-    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "The question is asked of this alone. Take it off to ask of all.") : "");
+    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "The question is asked about this alone. Remove it to ask all documents.") : "");
 }
 
 function item(one) {
-  const off = make("button", { type: "button", class: "icon-button", "aria-label": `Take off ${one.name}`, on: { click: () => {
+  const off = make("button", { type: "button", class: "icon-button", "aria-label": `Remove ${one.name}`, on: { click: () => {
     attached = attached.filter((other) => other !== one);
     draw();
     byId("question").focus();
@@ -118,7 +118,7 @@ document.addEventListener("dragover", (event) => {
   event.preventDefault();
   const shown = page.documentsView();
   const collection = shown?.name ?? chosenCollection();
-  byId("drop-words").textContent = !page.mayWrite() ? MAY_NOT_WRITE : shown ? `Drop to add to ${collection}` : `Drop to add to ${collection} and ask of it`;
+  byId("drop-words").textContent = !page.mayWrite() ? MAY_NOT_WRITE : shown ? `Drop to add to ${collection}` : `Drop to add to ${collection} and ask about it`;
   sign.hidden = Boolean(document.querySelector("dialog[open]"));
 });
 document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) sign.hidden = true; });
@@ -137,4 +137,3 @@ field.addEventListener("change", () => {
   attach([...field.files]);
   field.value = "";
 });
-document.addEventListener("options", draw);

@@ -71,7 +71,7 @@ function content(name, opened, found, sentence) {
     strange("p", opened.title || opened.name, "document-name"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
     make("p", { class: "panel-actions" },
-      opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askOf(name, opened) } }, icon("attached"), "Ask of this alone"),
+      opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask about this alone"),
       opened.original && make("button", {
         type: "button", class: "quiet-button", on: { click: () => save(name, opened, status) },
       }, icon("out"), "Save the file")),
@@ -132,9 +132,9 @@ function placed(tag, { left, top, width, height }, text = "") {
   return node;
 }
 
-function askOf(collection, { name, hash }) {
+function askAbout(collection, { name, hash }) {
   for (const one of document.querySelectorAll("dialog[open]")) one.close();
-  document.dispatchEvent(new CustomEvent("ask-of", { detail: { collection, name, hash } }));
+  document.dispatchEvent(new CustomEvent("ask-about", { detail: { collection, name, hash } }));
 }
 
 async function save(name, { id, name: file }, status) {

@@ -9,8 +9,10 @@ import { describe } from "./failures.js";
 import { showFolder } from "./folder.js";
 import { clearConversations, historyOf, keepConversation, newConversation } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
-import { chosenCollection, chosenPipeline, runOptions, showOptions } from "./options.js";
+import { narrowing } from "./narrow.js";
+import { chosenCollection, chosenPipeline, onlyOwn, runOptions, showOptions } from "./options.js";
 import { TurnView } from "./run.js";
+import { showSuggestions } from "./suggestions.js";
 import { useToken } from "./token.js";
 
 const question = byId("question");
@@ -37,8 +39,8 @@ async function start() {
   byId("key-button").hidden = !(readKey() || access?.needs_key);
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
-  showAttaching();
   byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
+  document.dispatchEvent(new CustomEvent("options"));
 }
 
 async function listCollections() {
@@ -70,8 +72,10 @@ async function ask(text, more = {}) {
   fit();
   const earlier = historyOf(conversation.turns);
   const { names, options } = attachment();
-  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...options, ...more }, attached: names,
-    events: [], result: null, failure: null };
+  // What is attached or suggested is asked about certain documents already.
+  const narrowed = names.length || more.sources ? { options: {}, words: "" } : narrowing();
+  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...more },
+    attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
@@ -133,6 +137,7 @@ function open(one) {
   conversation = one;
   byId("turns").replaceChildren();
   byId("welcome").hidden = one.turns.length > 0;
+  suggest();
   one.turns.forEach((turn) => addTurn(turn, one).restore());
   drawConversations();
   showView("ask");
@@ -183,12 +188,21 @@ connectAttachments({
   changed: listAnew,
   documentsView: () => (byId("documents-view").hidden ? null : { name: shownCollection(), add }),
 });
-document.addEventListener("ask-of", ({ detail }) => {
+document.addEventListener("ask-about", ({ detail }) => {
   showView("ask");
   attachDocument(detail);
   question.focus();
 });
-document.addEventListener("options", () => { byId("attach-label").hidden = !access?.writes; });
+// The demo has questions of its own. No query of one that a document has worded leaves the machine.
+function suggest() {
+  const isDemo = !byId("examples").hidden;
+  showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, onlyOwn()));
+}
+
+document.addEventListener("options", () => {
+  showAttaching();
+  suggest();
+});
 
 function showSidebar(open) {
   document.body.classList.toggle("has-sidebar", open);

@@ -90,6 +90,7 @@ function draw() {
     // A command of the reason stands between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
+    byId("closed").title = byId("closed").textContent;
   }
 }
 
