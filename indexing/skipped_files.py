@@ -17,11 +17,7 @@ MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Read why files were skipped, or read in part.
-
-    :param index: The folder of the index.
-    :returns: The reason by the path, of files that are still there; nothing where nothing readable is kept.
-    """
+    """Read why files that are still there were skipped, or read in part: the reason by the path."""
     try:
         kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -31,12 +27,7 @@ def read_skipped(index: Path) -> dict[str, str]:
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
-    """Keep what an indexing has skipped in the place of what an earlier one has.
-
-    :param index: The folder of the index.
-    :param report: What was done.
-    :param paths: The files and folders that were indexed; what was skipped elsewhere stays as it is.
-    """
+    """Keep what an indexing of files and folders has skipped; what was skipped elsewhere stays as it is."""
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
     kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}

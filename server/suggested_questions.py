@@ -36,16 +36,22 @@ _PERSON = r"(?:(?:Mr|Ms|Mrs|Dr)\.? )?[A-Z][a-z'\u2019-]+ [A-Z][a-z]"
 _IS = "(?P<verb>is|was|are|were)"
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _WHEN = rf"(?:in|on|since|until|by) (?:\w+day,? )?(?:\d{{1,2}} )?(?:{_MONTH}(?: \d|\b)|(?:1\d{{3}}|20\d\d)\b)"
+_DOES = "keeps|leads|runs|manages|chairs|owns|teaches|founded|built|wrote|designed|drew"
 _BASES = {"opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "moved": "move"}
 _DONE = (
     "founded|built|opened|bought|sold|signed|introduced|released|launched|published|written|designed|invented|installed"
 )
 _DONE += "|renamed|replaced|repaired|adopted|elected|appointed|born|completed|developed|held|paid|due|closed"
-_DOES = "keeps|leads|runs|manages|chairs|owns|teaches|founded|built|wrote|designed|drew"
 # How a sentence begins, and the question that it answers.
 _FORMS = [
     (rf"{_THING} {_IS} {_PERSON}", "Who {verb} {thing}?"),
-    (rf"{_THING} {_IS} {_NUMBER}", "What {verb} {thing}?"),
+    (rf"(?!An? ){_THING} {_IS} {_NUMBER}", "What {verb} {thing}?"),
+    (
+        rf"{_THING} {_IS} (?P<done>kept|stored|parked|located|buried) (?:in|on|at|under)\b",
+        "Where {verb} {thing} {done}?",
+    ),
+    (rf"{_THING} {_IS} (?:in|at|on|under|behind|beside) (?:the |[A-Z])", "Where {verb} {thing}?"),
+    (rf"{_THING} (?P<verb>opens|closes|starts|begins|ends) (?:at|on|in) ", "When does {thing} {base}?"),
     (rf"{_THING} (?P<verb>{'|'.join(_BASES)}) (?:[^.,;]{{0,40}} )?{_WHEN}", "When did {thing} {base}?"),
     (rf"{_THING} {_IS} (?P<done>{_DONE}) (?:[^.;]{{0,60}} )?{_WHEN}", "When {verb} {thing} {done}?"),
     (rf"{_THING} {_IS} (?P<done>{_DONE}) (?:[^.;]{{0,40}} )?by {_PERSON}", "By whom {verb} {thing} {done}?"),
@@ -54,7 +60,7 @@ _FORMS = [
     (rf"{_PERSON}\S* (?P<verb>{_DOES}) (?P<thing>(?:the )?{_WORD}{_OF})(?=[.,;]| since| from)", "Who {verb} {thing}?"),
 ]
 _VAGUE = {*FUNCTION_WORDS, "same", "first", "second", "last", "next", "following", "only", "default", "number"}
-_PREFIX = re.compile(r"(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*\s+|(?:the|an?)\s+", re.IGNORECASE)
+_PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|the|an?)\s+", re.IGNORECASE)
 
 
 def make_questions(passage: Document) -> Iterator[str]:

@@ -93,9 +93,14 @@ async function ask(text, more = {}) {
 
 function addTurn(turn, owner) {
   const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question));
-  byId("welcome").hidden = true;
+  showWelcome(false);
   byId("turns").append(view.node);
   return view;
+}
+
+function showWelcome(shown) {
+  byId("welcome").hidden = !shown;
+  byId("ask-title").hidden = shown;
 }
 
 function showRunning() {
@@ -136,7 +141,7 @@ function open(one) {
   running?.abort();
   conversation = one;
   byId("turns").replaceChildren();
-  byId("welcome").hidden = one.turns.length > 0;
+  showWelcome(!one.turns.length);
   suggest();
   one.turns.forEach((turn) => addTurn(turn, one).restore());
   drawConversations();

@@ -21,7 +21,8 @@ export class TurnView {
     this.steps = new Steps(isExternal);
     this.outcome = make("div", { class: "outcome" });
     this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"),
-      turn.attached?.length > 0 && make("p", { class: "hint asked-of" }, icon("attached"), "Asked about ", strange("span", turn.attached.join(", ")), " alone"),
+      turn.attached?.length > 0 && make("p", { class: "hint asked-of" }, icon("attached"),
+        make("span", {}, "Asked about ", strange("span", turn.attached.join(", ")), " alone")),
       turn.narrowed && strange("p", `Only ${turn.narrowed}`, "hint asked-of"), this.steps.node, this.outcome);
   }
 
