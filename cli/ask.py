@@ -92,7 +92,7 @@ def ask(
 
         loaded = load(pipeline)
     printer = RunPrinter(console(stderr=as_json), quiet)
-    printer.print_question(question, reads(loaded))
+    printer.print_question(question, is_extractive(loaded))
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
@@ -126,9 +126,9 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
     use_kept_model()
 
 
-def reads(pipeline: Any) -> bool:
+def is_extractive(pipeline: Any) -> bool:
     """Check whether a reader answers, because there is no language model."""
-    return any(getattr(part, "reads", False) for _, part in pipeline.walk())
+    return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:

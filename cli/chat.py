@@ -21,9 +21,9 @@ from prefrag.cli.ask import (
     TopKOption,
     WebOption,
     check_result,
+    is_extractive,
     load,
     read_options,
-    reads,
     run,
     set_up,
 )
@@ -164,7 +164,7 @@ class Conversation:
 
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
-    if reads(pipeline):
+    if is_extractive(pipeline):
         terminal.print("No language model is set, so a reader answers.")
     terminal.print("Put a question. /help lists the commands, Ctrl-D ends.", style="dim")
 

@@ -28,7 +28,7 @@ def serve_tools(
         # Everything heavy is imported where it is used, so that help comes at once.
         import asyncio
 
-        from prefrag.server.served_pipelines import leaves_out
+        from prefrag.server.served_pipelines import skips_broken
 
         try:
             from prefrag.server.mcp_tools import serve_stdio
@@ -41,7 +41,7 @@ def serve_tools(
             typer.echo("Waiting for a client of MCP on standard input; Ctrl-C ends it.", err=True)
         # The thread that reads standard input cannot be interrupted.
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-        asyncio.run(serve_stdio(files, leaves_out(), protocol))
+        asyncio.run(serve_stdio(files, skips_broken(), protocol))
 
 
 @contextmanager

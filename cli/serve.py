@@ -113,7 +113,7 @@ def choose_served(
 ) -> dict[str, Path]:
     """Choose what is served by the options of a command, which count more than the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
-    from prefrag.server.served_pipelines import check_index, choose_pipelines, leaves_out
+    from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
 
     load_env_file()
     use_kept_model()
@@ -126,6 +126,6 @@ def choose_served(
     files = choose_pipelines()
     if unknown := find_unknown_settings(*files.values()):
         raise BadInput(" ".join(unknown))
-    if not leaves_out():
+    if not skips_broken():
         check_index(files.values())
     return files

@@ -21,7 +21,7 @@ from haystack import Document
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.counted import counted
-from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
 from prefrag.indexing.document_date import find_date
@@ -143,7 +143,7 @@ class FileConverter:
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (one_form(text), place, section)
+            (normalize_unicode(text), place, section)
             for (text, place), section in zip(_with_places(parts, form), section_paths(parts, headings), strict=True)
             if text
         ]
@@ -153,7 +153,7 @@ class FileConverter:
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
-        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
+        title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
         for text, place, section in found:
             meta: dict[str, Any] = {
@@ -165,7 +165,7 @@ class FileConverter:
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
             if section is not None:
-                meta["heading"] = one_form(section)
+                meta["heading"] = normalize_unicode(section)
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -176,12 +176,12 @@ class FileConverter:
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
                 continue
-            title = one_form(_one_line(mail.subject)) or path.stem
+            title = normalize_unicode(_one_line(mail.subject)) or path.stem
             of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False
-                    yield one_form(text), {**of_the_mail, "kind": forms.MAIL}
+                    yield normalize_unicode(text), {**of_the_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:

@@ -217,7 +217,7 @@ def guard_web(pipeline: Any) -> None:
         external = {source.name for source in sources}.union(start.external_sources)
         start.external_sources = [name for name in start.sources if name in external]
         start.find_closed = partial(_find_closed, sources)
-        start.find_leaving = lambda: {source.name for source in sources if source.leaves}
+        start.find_leaving = lambda: {source.name for source in sources if source.leaves_machine}
 
 
 def _is_external_source(part: Any) -> bool:
@@ -225,7 +225,7 @@ def _is_external_source(part: Any) -> bool:
 
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
-    leaving = [source for source in sources if source.leaves]
+    leaving = [source for source in sources if source.leaves_machine]
     # All have the same indexes.
     return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
 

@@ -23,8 +23,8 @@ SENTENCES = {
         "score {score}<unparsed?; not all of it could be read>)"
     ),
     "cut": (
-        "Cut to fit the {caller}'s window of {context_window} tokens: {documents_cut} passages left out, "
-        "{documents_shortened} shortened"
+        "Cut to fit the {caller}'s window of {context_window} tokens (passages left out: "
+        "{documents_cut}, shortened: {documents_shortened})"
     ),
     "filed_as_reasoning": "No words from the {caller}: {message}",
     "cut_off": "Reply of the {caller} cut off<limit? at {limit} tokens>: {setting} sets how long it may be",
@@ -33,7 +33,7 @@ SENTENCES = {
         "Evaluated {source}: {action} ({judged_by}<unparsed?, whose two replies could not be read: on_doubt decides>). "
         "{reason} Scores: {scores}"
     ),
-    "exhausted": "Steps used up: the answer is due ({replies} replies)",
+    "exhausted": "Steps used up: the model has to answer now (replies: {replies})",
     "found": (
         "Found in {source} ({number} in {took}<sent_out?, the query was sent out>): {titles}"
         "<error?; part of it failed: {error}>"
@@ -43,7 +43,7 @@ SENTENCES = {
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept: {text} (least sure of {token} at {lowest:.0%})",
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
-    "no_further_search": "No further search: the answer is due ({replies} replies)",
+    "no_further_search": "No further search: the model has to answer now (replies: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
         "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "
@@ -68,7 +68,7 @@ SENTENCES = {
     "rewritten": "Read as: {question}",
     "not rewritten": "Follow-up: could not be made to stand alone, taken as it is",
     "search": "Search {source}: {query}",
-    "selection": "Selected by {method}<pairs? ({pairs} pairs classified, {positive} positive)>: {documents}",
+    "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
     "steered": "Steered to {source}, where the model named {named} ({reason})",
     "strips": (
         "Refined {source}: {kept} of {number} strips kept<judged_by? ({judged_by})>"

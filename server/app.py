@@ -53,9 +53,9 @@ from prefrag.server.security import OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
-    leaves_out,
     prepare_pipeline,
     prepare_task_model,
+    skips_broken,
 )
 from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
@@ -66,7 +66,7 @@ _LAST_SECONDS = 5.0
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
-    files, lenient = choose_pipelines(), leaves_out()
+    files, lenient = choose_pipelines(), skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those

@@ -63,7 +63,7 @@ def check_index(files: Iterable[Path]) -> None:
             resolve_index(index)
 
 
-def leaves_out() -> bool:
+def skips_broken() -> bool:
     """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them."""
     return settings.serve == (ALL,)
 

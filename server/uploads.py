@@ -75,7 +75,7 @@ def check_room(collection: str, arriving: int, shared: bool = False) -> None:
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
     made, most = room.collections, settings.max_collections
     if made >= most and not room.is_there:
-        message = f"Uploads have made {made} collections, and may make {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        message = f"There are {made} uploaded collections of at most {most} (PREFRAG_MAX_COLLECTIONS): delete one."
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 

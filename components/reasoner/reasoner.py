@@ -155,7 +155,7 @@ class Reasoner:
     run = blocking(run_async)
 
     @property
-    def reads(self) -> bool:
+    def is_extractive(self) -> bool:
         """Whether the reader takes the steps, because there is no model."""
         return self._reader is not None
 

@@ -13,7 +13,7 @@ from haystack import Document
 
 from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
-from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MOST_LINE_BYTES = 10_000_000
 # Elasticsearch refuses longer ids.
@@ -72,8 +72,8 @@ class PassageRecord:
         :param more: Metadata to add, for example the corpus that the passage comes from.
         :returns: The document, the title in `meta["title"]`.
         """
-        title = {} if self.title is None else {"title": one_form(self.title)}
-        return Document(id=self.id, content=one_form(self.text), meta={**self.meta, **title, **more})
+        title = {} if self.title is None else {"title": normalize_unicode(self.title)}
+        return Document(id=self.id, content=normalize_unicode(self.text), meta={**self.meta, **title, **more})
 
 
 def read_passage_line(line: bytes, number: int) -> PassageRecord:

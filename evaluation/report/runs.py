@@ -304,7 +304,7 @@ def _read_run(folder: Path, name: str) -> Run:
         warnings.extend(_contradictions(run))
     lost = config.get("gold_missing")
     if isinstance(lost, Mapping) and lost.get("passages"):
-        warnings.append(f"gold passages not in the corpus: {lost['passages']}, of {lost.get('questions')} questions")
+        warnings.append(f"gold passages not in the corpus: {lost['passages']} (questions: {lost.get('questions')})")
     if failed := run.metrics.get("errors"):
         warnings.append(f"questions that failed: {failed}")
     return replace(run, warnings=tuple(warnings))

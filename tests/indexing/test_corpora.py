@@ -122,7 +122,7 @@ class TestACorpus:
         corpus = make("c.jsonl", line("a", text, title) + line("b"))
         store = TantivyDocumentStore(path=str(index_path("default")))
         with monkeypatch.context() as before:
-            before.setattr(analysis, "one_form", lambda text: text)
+            before.setattr(analysis, "normalize_unicode", lambda text: text)
             before.setattr(schema, "title_key", lambda title: title.lower())
             origin = {"corpus": str(corpus)}
             store.write_documents(

@@ -104,7 +104,7 @@ from tests.for_each import for_each
         "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
     ),
     ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-    ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
+    ("exhausted", {"replies": 4}, "Steps used up: the model has to answer now (replies: 4)"),
     ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
     ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
@@ -113,7 +113,7 @@ from tests.for_each import for_each
     (
         "cut",
         {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
-        "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
+        "Cut to fit the judge's window of 4096 tokens (passages left out: 2, shortened: 1)",
     ),
     *(
         ("read", {"text": "1974 [1]", "probability": likely, "certainty": certainty}, f"Read: 1974 [1] ({words})")
@@ -130,7 +130,7 @@ from tests.for_each import for_each
     (
         "selection",
         {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
-        "Selected by cfs (2 pairs classified, 1 positive): A · B",
+        "Selected by cfs (pairs classified: 2, positive: 1): A · B",
     ),
     ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
     (

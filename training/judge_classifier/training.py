@@ -165,7 +165,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     if len(verdicts) < 2:
         verdict = "keeps" if any(verdicts) else "switches"
         raise ValueError(
-            f"In all {len(steps)} steps a perfect judge {verdict}: there is nothing to learn. Give questions of which "
+            f"A perfect judge {verdict} in every step (of {len(steps)}): nothing to learn. Give questions of which "
             "one source holds some gold passages and lacks others."
         )
     sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
