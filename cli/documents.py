@@ -19,7 +19,7 @@ from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.components.worker_options import RayCluster
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.indexing import IndexReport, PrunePlan, Skipped
     from prefrag.pipelines.runners.runner import Runner
