@@ -23,7 +23,7 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
+# Each takes at most a megabyte: readers, trees and indexes are shared by all pipelines of a process.
 MOST_LOADED = 16
 
 
@@ -64,7 +64,7 @@ class CollectionPipelines:
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # The load goes on when the first client that waits for it leaves.
+            # Loading continues even if the first client waiting for it disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline
