@@ -69,7 +69,7 @@ class PopularityRouter(Block):
         try:
             found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # The source that is searched next says what is wrong with the index.
+            # The source that is searched next will report what is wrong with the index.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {name: count_naming(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold

@@ -70,7 +70,7 @@ class QuestionRouter:
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
-        # Where all that the classifier knows is closed, nothing speaks for one class or another.
+        # If every class that the classifier knows is closed, nothing favours one over another.
         probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
@@ -89,7 +89,7 @@ class QuestionRouter:
             return most, "no other class is open"
         if doubt:
             return most, f"{doubt}, so most is retrieved"
-        # Of two classes that are equally likely the one that retrieves more.
+        # If two classes are equally likely, take the one that retrieves more.
         likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
         for name in open_classes[open_classes.index(likeliest) :]:
             least = self.least_probability.get(name, 0.0)

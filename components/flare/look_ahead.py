@@ -57,7 +57,7 @@ class LookAhead:
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
-            # An empty or unreadable reply, or the step of a reader without a model.
+            # An empty or unreadable reply, or a step taken by the reader without a model.
             return {"state": state}
         again = _is_written_again(state)
         if not step.tokens and not again:
@@ -76,7 +76,7 @@ class LookAhead:
             again=again,
         )
         if query:
-            # The sentence is no part of the chain: only what it was searched for stays.
+            # The sentence does not become part of the chain: only its search stays.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
             if answer := read_chain(step.reply).answer:

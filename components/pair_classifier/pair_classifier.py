@@ -270,7 +270,7 @@ class _Verdicts:
         if len(scores) != len(new):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(new)} pairs.")
         if not all(map(math.isfinite, scores)):
-            raise ValueError("The pair classifier gave a score that is no number: its weights may be damaged.")
+            raise ValueError("The pair classifier gave a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
     def to_list(self) -> list[dict[str, Any]]:

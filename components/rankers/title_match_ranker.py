@@ -9,10 +9,10 @@ from prefrag.components.both_ways import at_once
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever searches for it.
+# People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The factors of the paper where the title, or its core, is the query; is so in another case; or is inside it.
+# The paper's factors for a title, or its core, that equals the query, equals it but for case, or is inside it.
 _WHOLE = (1.5, 1.2, 1.1)
 _CORE = (1.2, 1.1, 1.05)
 

@@ -26,7 +26,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Give the answer where it is likely enough, else search for what is open, else stop without one."""
+    """Give the answer if it is likely enough, else search for what is open, else stop without one."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -54,7 +54,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Yes and no are never given: that one is likelier than the other says nothing of a sentence that supports it.
+    # Yes and no are never given: which of them is likelier says nothing about a sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -67,7 +67,7 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# The passage of the next hop is mostly named in one of the two best. Few names go out, should the web be searched.
+# The passage of the next hop is usually named in one of the two best. If the web is searched, few names go out.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2

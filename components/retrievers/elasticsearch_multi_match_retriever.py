@@ -21,7 +21,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
-# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token of a character.
+# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token from a character.
 _CHARACTERS_A_REQUEST = 10_000
 
 
@@ -162,7 +162,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Stemming a stem can change it again, so a term of the index is counted as it is.
+            # Stemming a stem can change it again, so terms of the index are counted as they are.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -186,7 +186,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 text=texts,
                 filter_path="tokens.token,tokens.start_offset,tokens.end_offset",
             )
-            # Where none of the texts has a token, `filter_path` leaves an empty reply.
+            # If none of the texts has a token, `filter_path` leaves an empty reply.
             apart = _by_text(reply.get("tokens", []), texts)
         except BadRequestError:
             if len(texts) == 1:

@@ -156,7 +156,7 @@ class HybridRetriever(Block):
                     # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # With an empty list in its place, every other one keeps its weight.
+                # An empty list in its place lets all others keep their weights.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))

@@ -66,7 +66,7 @@ class TagsFormat(Block, ReplyFormat):
         self.names = (think, search, answer, observation)
         wrong = next((name for name in self.names if not re.fullmatch(r"[A-Za-z][\w.-]*", str(name))), None)
         if wrong is not None:
-            raise ValueError(f"'{wrong}' is no name of a tag: give the word alone, as in `search: search`.")
+            raise ValueError(f"'{wrong}' is not the name of a tag: give the word alone, as in `search: search`.")
         if len({name.lower() for name in self.names}) < len(self.names):
             raise ValueError("Two tags have the same name: think, search, answer and observation each need their own.")
 
@@ -150,7 +150,7 @@ class TagsFormat(Block, ReplyFormat):
 
     def _tool(self, tag: re.Match[str], tools: Sequence[Tool]) -> Tool | None:
         if _is(tag, self.search):
-            # These models know only this tag; where there are several sources, the router chooses.
+            # These models know only this tag; if there are several sources, the router chooses.
             return tools[0] if len(tools) == 1 else Tool(self.search, "")
         return find_tool(tag["name"], tools)
 

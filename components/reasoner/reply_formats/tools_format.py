@@ -138,7 +138,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call: some models use another name for it. A list is none, nor is a number."""
+    """Read the query of a call, which some models name differently; a list or a number is not a query."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""
