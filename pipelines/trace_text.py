@@ -1,4 +1,4 @@
-"""Write the trace of a run in words: what terminal, chat and page show of an event comes from one table."""
+"""Write the trace of a run in words: terminal, chat and page all show its events from one table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SENTENCES = {
     ),
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
-    "read nothing": "Read: no answer stands in the passages",
+    "read nothing": "Read: the passages do not contain an answer",
     "refined": (
         "Summarised the observation of step {of_step}: {tokens_before} to {tokens_after} tokens"
         "<unused?, not used because it is no shorter>"
@@ -66,7 +66,7 @@ SENTENCES = {
     ),
     "review": "Review: {status}<supplement?, the question is searched for once more><explanation?. {explanation}>.",
     "rewritten": "Read as: {question}",
-    "not rewritten": "Follow-up: could not be made to stand alone, taken as it is",
+    "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
     "steered": "Steered to {source}, where the model named {named} ({reason})",
@@ -99,7 +99,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
-# What is observed has just been named.
+# These documents have just been named.
 _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
@@ -126,7 +126,7 @@ def trace_text(event: Event) -> str:
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Write the values of an event as its sentence has them."""
+    """Format the values of an event for its sentence."""
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}

@@ -109,7 +109,7 @@ from tests.for_each import for_each
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
     ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
     ("asked_back", {"text": "What do you mean?"}, "Asked back: What do you mean?"),
-    ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
+    ("rewritten", {"question": None}, "Follow-up: could not be rewritten to stand alone, so it is used as it is"),
     (
         "cut",
         {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
@@ -123,7 +123,7 @@ from tests.for_each import for_each
             (0.116, "not_found", "12% likely, not given"),
         )
     ),
-    ("read", {"text": "", "probability": 0.0, "certainty": "not_found"}, "Read: no answer stands in the passages"),
+    ("read", {"text": "", "probability": 0.0, "certainty": "not_found"}, "Read: the passages do not contain an answer"),
     ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
     ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
     ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
