@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of the names of the indexes, so that a new way of reading or writing passages makes a new index.
+# Part of the index names, so that a change in how passages are read or written makes a new index.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -172,7 +172,7 @@ def _make_indexes(
     if _are_there(names):
         return CorpusIndexes(name, web)
     with index_lock(name):
-        # Another process may have made them while this one waited.
+        # Another process may have made them while this one was waiting.
         if not _are_there(names):
             making = name + _UNFINISHED
             index_into(making)
@@ -199,7 +199,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # An earlier call may have been stopped between the two, or there are no locks here.
+        # An earlier call may have been stopped between the two, or this file system has no locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

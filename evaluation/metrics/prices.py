@@ -1,4 +1,4 @@
-"""What a run cost, from a table of prices."""
+"""Work out what a run cost, from a table of prices."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def read_prices(prices: Path | Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         table = json.loads(prices.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise BadInput(f"The table of prices {prices} is no JSON: {error}") from error
+        raise BadInput(f"The table of prices {prices} is not valid JSON: {error}") from error
     if not isinstance(table, dict):
         raise BadInput(f"The table of prices {prices} must be a JSON object, one entry a model.")
     return table

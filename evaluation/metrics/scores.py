@@ -40,7 +40,7 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
         **official_scores(question, answer),
         **authors_scores(question, answer),
     }
-    # Normalisation leaves nothing of a gold answer such as "A", and nothing would equal it.
+    # Normalisation leaves nothing of a gold answer such as "A", so nothing could ever equal it.
     return {
         **(answered if answer else dict.fromkeys(answered, 0.0)),
         **certainty_scores(question, result, answer),

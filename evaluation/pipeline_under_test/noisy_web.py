@@ -1,4 +1,4 @@
-"""The web of an evaluation with snippets and junk."""
+"""The simulated web of an evaluation, with snippets and junk."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class NoisyWeb(Block):
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Search as :meth:`run` does, without blocking the event loop."""
         return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
 
     def _pool(self) -> Sequence[Document]:

@@ -76,7 +76,7 @@ LINES = (
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
-# What a changed loop is compared with.
+# The loop that a changed one is compared with.
 RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 
