@@ -39,8 +39,8 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2
 HOME = "home"
-# Files at home are easily told from the datasets, so they weigh a third of one; but a needed passage counts twice
-# there, because what one's own files hold is rarely elsewhere. Chosen by cross-validation, and by leaving MuSiQue out.
+# Trees easily tell files at home from the datasets, so they weigh a third of one; but a needed passage counts twice
+# there, because what a user's files hold is rarely elsewhere. Chosen by cross-validation, and by leaving MuSiQue out.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # A small dataset teaches more when its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
@@ -203,7 +203,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the steps by all that they depend on, so that those of another training are not taken for them."""
+    """Name the steps by everything they depend on, so that they are not confused with those of another training."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
