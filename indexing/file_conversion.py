@@ -68,7 +68,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# Of the words of a mail the extraction gives this share, or it has lost some.
+# If the extraction gives a smaller share of a mail's words than this, it has lost some.
 _MOST_OF = 0.9
 _LOGGERS = (
     "haystack.components.converters",
@@ -111,7 +111,7 @@ class FileConverter:
         ]
 
     def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of the passages of a file, each with what is known of it."""
+        """Yield the texts of a file's passages, each with its metadata."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
@@ -134,7 +134,7 @@ class FileConverter:
                 own_title, marked, own_meta = self._convert(form, data, text, outline)
             except (CannotRead, MemoryError):
                 raise
-            # A damaged file makes the libraries raise almost anything.
+            # For a damaged file, the libraries raise almost anything.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
@@ -210,7 +210,7 @@ class FileConverter:
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for pages, and takes a short mail, or a signature, for none.
+        # The extraction is made for web pages, and finds nothing in a short mail or a signature.
         return text if len(text) > _MOST_OF * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
@@ -229,7 +229,7 @@ class FileConverter:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == forms.EPUB:
             title, chapters = read_epub(data)
-            # The extraction takes notes and ends of chapters for what stands beside a page.
+            # The extraction mistakes notes and ends of chapters for the margins of a page.
             pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
@@ -261,7 +261,7 @@ def fingerprint(data: bytes) -> str:
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
     """Make Haystack's converters, and list the formats for which a package is missing."""
-    # These import what reads HTML and Markdown, which takes a second.
+    # These import the HTML and Markdown readers, which takes a second.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
@@ -302,7 +302,7 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# What puts a mark in front of each heading, see the module `headings`.
+# The functions that mark each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 

@@ -32,7 +32,7 @@ def _is_small_front_matter(text: str) -> bool:
     try:
         return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
     except yaml.YAMLError:
-        # The converter reports it.
+        # The converter will report it.
         return True
 
 
@@ -49,5 +49,5 @@ def mark_notes(text: str, outline: Outline) -> str:
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
-    # Behind an empty line the converter takes it for a part of the text.
+    # After an empty line, the converter would take it for part of the text.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

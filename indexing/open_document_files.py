@@ -17,7 +17,7 @@ from prefrag.indexing.text_files import limit_text, write_rows
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office"))
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
-# Text that was deleted, remarks at the border, and the numbers of footnotes.
+# Deleted text, comments in the margin, and footnote numbers.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100

@@ -35,7 +35,7 @@ from prefrag.indexing.stores import (
     open_passages,
 )
 
-# Each server imports this module, and few use Elasticsearch, whose client takes long to import.
+# Every server imports this module, but few use Elasticsearch, whose client is slow to import.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
@@ -53,7 +53,7 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# Of a file; in base64 a third more.
+# Bytes of a file; base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
 # A holder that is silent for so long is taken for dead; its last sign is that of another clock, so none is compared.
@@ -203,7 +203,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heart may have written since.
+            # The heartbeat may have written since.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -220,7 +220,7 @@ class SharedChanges:
                 self._renewed = float("-inf")
                 return
             except (ApiError, TransportError):
-                # Perhaps the next one arrives in time.
+                # The next heartbeat may still arrive in time.
                 continue
 
     def _check(self) -> None:
@@ -269,7 +269,7 @@ class SharedChanges:
             left = [part for parts_of_file in parts.values() for part in parts_of_file]
             removed = [*map(self._record_id, change["removed"])]
             _delete(self._client, [*left, *removed])
-            # Last, because without it all counts as done.
+            # Last, because without it everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused
@@ -400,7 +400,7 @@ def _delete(client: Elasticsearch, ids: list[str]) -> None:
     from elasticsearch import helpers
 
     actions = ({"_op_type": "delete", "_id": each} for each in ids)
-    # Some may be gone already.
+    # Some may already be gone.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 
 

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 
 from prefrag.components.text.sentences import FIELD, ends_with_stop
 
-# Of a page of typed letters; longer lines are paragraphs.
+# The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
 # By hand nobody fills a line to its last column, and letters in print differ in width. After a full stop it may be one.
@@ -70,7 +70,7 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
 
 
 def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> bool:
-    """Check whether a line goes on in the next one."""
+    """Check whether a line continues in the next one."""
     begin = following[_indent(following) :]
     if line.endswith(("|", ";", "{", "}", "\\")) or (_ITEM.match(begin) and not line.endswith(",")):
         return False
