@@ -166,7 +166,7 @@ def _list(passages: object = PASSAGES) -> str:
 
 
 class TestAListOfPassages:
-    def test_is_a_corpus(self, make: Make) -> None:
+    def test_a_json_list_of_passages_is_a_corpus(self, make: Make) -> None:
         report = index([make("c.json", _list())])
 
         assert texts() == ["A chapel.", "A church."]
