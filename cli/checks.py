@@ -323,7 +323,7 @@ async def _check_source(source: RetrievalSource, online: bool) -> Finding:
     if web_setting() == "off":
         return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
     if not source.leaves_machine:
-        return Finding(source.name, "ok", "An index here stands in for the web and gets names out of passages, too")
+        return Finding(source.name, "ok", "An index here stands in for the web, and also gets names from passages")
     if not source.gate.is_open:
         return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
@@ -377,7 +377,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
             return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():
             text = f"{keys_file()} counts no more, and leaves keys required here"
-            return Finding("keys", "note", text, "Make its keys anew with prefrag keys add, and delete it.")
+            return Finding("keys", "note", text, "Make new keys with prefrag keys add, and delete it.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")

@@ -16,7 +16,7 @@ from prefrag.indexing.text_decoding import BEGINNING_BYTES, looks_like_text
 
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (
-    f"it is none of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
+    f"it is not one of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
     f"without a suffix, and {COMPRESSED} of one text)"
 )
 LIST_SUFFIX = ".json"

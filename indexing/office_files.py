@@ -109,7 +109,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
     if data.startswith(_OLE_SIGNATURE):
-        raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
+        raise CannotRead("it is encrypted, or from before Office 2007: save it again without a password")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()

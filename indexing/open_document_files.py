@@ -63,7 +63,7 @@ def _open(data: bytes, kind: str) -> tuple[str, Element]:
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
         if "META-INF/manifest.xml" in names and b"encryption-data" in package.read("META-INF/manifest.xml"):
-            raise CannotRead("it is encrypted: save it anew, without a password")
+            raise CannotRead("it is encrypted: save it again without a password")
         title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title") if "meta.xml" in names else ""
         content = ElementTree.fromstring(package.read("content.xml"))
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")

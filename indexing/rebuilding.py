@@ -1,4 +1,4 @@
-"""Fill an index of Elasticsearch anew beside the one that is searched, and put it in its place at once."""
+"""Rebuild an Elasticsearch index beside the one that is searched, and swap the two in one step."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _MAPPING = {
 # Bytes of a file; base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# A holder that is silent for so long is taken for dead; its last sign is that of another clock, so none is compared.
+# A holder silent for this long is presumed dead; its clock may differ, so its times are not compared with ours.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
@@ -334,7 +334,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 
 def end_shared_changes() -> None:
-    """End the changes of all collections that a server has begun which is no longer there."""
+    """End the unfinished changes of servers that are gone, in all collections."""
     from elasticsearch import helpers
 
     try:

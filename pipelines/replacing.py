@@ -88,7 +88,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
         return {**holder, name: _set_value(holder.get(name), rest, value, key) if rest else value}
     if isinstance(holder, list):
         if not name.isdigit() or int(name) >= len(holder):
-            raise ValueError(f"'{key}' in `replace`: '{name}' is no position in a list of {len(holder)}: count from 0.")
+            raise ValueError(f"'{key}' in `replace`: '{name}' is not valid in a list of {len(holder)}: count from 0.")
         number = int(name)
         inner = _set_value(holder[number], rest, value, key) if rest else value
         return [*holder[:number], inner, *holder[number + 1 :]]

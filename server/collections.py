@@ -55,7 +55,7 @@ def listed_collections() -> frozenset[str]:
 def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
-    Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
+    If all are listed, an index that stands in for the web is not among them; see :func:`hide_stand_ins`.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -71,7 +71,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep the indexes that stand in for the web in some pipelines out of the list of all."""
+    """Keep the indexes that stand in for the web in some pipeline out of the list."""
     _stand_ins.clear()
     for file in files:
         # A broken pipeline is reported when it is loaded.

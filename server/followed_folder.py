@@ -74,7 +74,7 @@ class FollowedFolder:
                     self._fail(f"It cannot be watched for changes ({error}), and is looked through instead.")
             except Exception as error:
                 # A file name that is not UTF-8, for example, stops the watching.
-                self._fail(f"It is followed anew. {error}")
+                self._fail(f"Watching it was interrupted and starts again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)

@@ -17,7 +17,7 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON stand in a list of objects.
+# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON are a list of objects.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
 # Where turns certainly begin. Under other names they are not a question either, but a run answers them.
 _TURN = re.compile(

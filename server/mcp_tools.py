@@ -58,7 +58,7 @@ _PROBLEMS = 5
 _NAME_CHARACTERS = 100
 _TEXT_CHARACTERS = 500
 _MALFORMED = (
-    "This is no message of the protocol: send JSON of at most some hundred levels, without halves of surrogates."
+    "This is not a message of the protocol: send JSON at most a few hundred levels deep, without half surrogate pairs."
 )
 
 

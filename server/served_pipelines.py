@@ -94,7 +94,7 @@ def keep_modules_apart() -> None:
     the name of a package, but its routes that deploy do not pass one on, so the three functions are replaced that those
     routes load, list and unload modules with; nothing else of Hayhooks is. Tried with 2.1.0, the newest.
 
-    A wrapper that is none of ours searches what it wants, so a key that is bound to collections may not use it.
+    A wrapper that is not ours searches what it likes, so a key that is bound to collections may not use it.
     """
 
     def package(name: str) -> str:

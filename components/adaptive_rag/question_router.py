@@ -41,7 +41,7 @@ class QuestionRouter:
             chosen.
         :param least_probability: From which probability on a class is chosen, by its name, 0 to 1; 0 for a class
             without one. The probabilities are those among the open classes.
-        :raises ValueError: For an unknown class, none at all, or a probability out of its range.
+        :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})
         if not classes:

@@ -92,7 +92,7 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
     :param url: The address.
     :param api_key: The key; empty for none.
     :param seconds: How long to wait for all of it.
-    :param uses_proxy: Whether to go by a proxy of the environment, which is none for this machine.
+    :param uses_proxy: Whether to use a proxy from the environment; a request to this machine needs none.
     :returns: The JSON object; empty where the reply is another value.
     :raises httpx.HTTPError: When the server cannot be reached, or refuses.
     :raises TimeoutError: When the reply takes too long, or is too long.

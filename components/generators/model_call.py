@@ -51,7 +51,7 @@ class Prepared:
     :param state: The state, with what was cut from the prompt in its trace.
     :param tools: The tools that the model may call.
     :param keep_thinking: Leave thinking blocks in the text of the reply.
-    :param shorten: Fits the prompt anew, after the server has refused it as too long; None where that was done.
+    :param shorten: Fits the prompt again after the server has refused it as too long; None once that was done.
     """
 
     messages: list[ChatMessage]

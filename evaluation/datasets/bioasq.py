@@ -75,5 +75,5 @@ def _snippets(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _number(url: str) -> str:
     number = url.rstrip("/").rsplit("/", 1)[-1]
     if not number:
-        raise ValueError(f"{url!r} is no address of an abstract")
+        raise ValueError(f"{url!r} is not the address of an abstract")
     return number

@@ -39,7 +39,7 @@ class Prices:
         :param table: ``{model: {"prompt_per_million": 0.15, "completion_per_million": 0.6}, ..., "search": {provider:
             price of a thousand queries}}``; ``search`` may be left out.
         :returns: The prices.
-        :raises ValueError: When a price is missing, is no number or is negative.
+        :raises ValueError: When a price is missing, is not a number or is negative.
         """
         models = {name: entry for name, entry in table.items() if name != "search"}
         try:

@@ -64,5 +64,5 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
                 faults.append(f"{name}: {answer} is not in its sentences")
         if absent := question.get("absent"):
             found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{name}: {absent} stands in {document}" for document in found]
+            faults += [f"{name}: {absent} is in {document}" for document in found]
     return faults

@@ -149,7 +149,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe the noise of what stands in for the web."""
+    """Describe the noise of the stand-in for the web."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",

@@ -103,7 +103,7 @@ class RunFolder:
                 _check(prediction)
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is run again."
+                    f"{path}, line {number}, is not a prediction ({error}): delete the line; its question is run again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(

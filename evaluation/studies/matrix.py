@@ -46,7 +46,7 @@ from prefrag.pipelines.runners.runner import make_runner
 
 # Pipelines that need a server, an embedding model, a third source or the log probabilities of a model, or that differ
 # from another one in what only a language model reads; `--pipeline`
-# runs them nevertheless.
+# runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),

@@ -224,7 +224,7 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
     ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
     ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
     ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
-    ("start.sources.2", "x", "'2' is no position in a list of 2: count from 0"),
+    ("start.sources.2", "x", "'2' is not valid in a list of 2: count from 0"),
     ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
     ("local.retriever", ScriptedRetriever, "is neither a plain value nor a component"),
     ("start.sources", [{"local"}], "cannot be written as YAML"),

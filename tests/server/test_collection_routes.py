@@ -306,7 +306,7 @@ class TestUpload:
 
         response = client.upload("fresh", tower_md=TOWER, photo_raw=b"\x00\x01", empty_txt="")
         skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
-        assert "none of the kinds of file that are read" in skipped["photo.raw"]
+        assert "not one of the kinds of file that are read" in skipped["photo.raw"]
         assert skipped["empty.txt"] == "it is empty"
 
         client.upload("fresh", tower_md=b"\x00\x00")

@@ -237,7 +237,7 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
                 done[run["id"]] = run
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file}, line {number}, is no run ({error}): delete the line; its question is run again."
+                f"{file}, line {number}, is not a run ({error}): delete the line; its question is run again."
             ) from error
     return done
 

@@ -243,7 +243,7 @@ def _find_citations(line: str) -> int:
 
 
 def announces_search(text: str) -> bool:
-    """Check whether a model states that it is going to search, so that the text is no answer."""
+    """Check whether a model says that it is going to search, so that the text is not an answer."""
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 

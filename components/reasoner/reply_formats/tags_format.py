@@ -23,7 +23,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, 
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
-# A model that goes on without end repeats its tags; every step of the reading looks at no more than these.
+# A model that does not stop repeats its tags; each step of the parsing looks at no more than these.
 _MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
 _THINKING = ("think", "thinking")

@@ -86,7 +86,7 @@ class ToolsFormat(ReplyFormat):
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
         if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
-            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer.
+            # The chat generator drops a call whose arguments are not JSON. The text beside a call is not an answer.
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
