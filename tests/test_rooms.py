@@ -28,7 +28,7 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
-    "cli": 2_368,
+    "cli": 2_366,
     "components": 19_841,
     "evaluation": 9_120,
     "indexing": 5_474,
