@@ -213,7 +213,7 @@ def list_indexes(
         web = {True: "web", False: "no web", None: "web not decided"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
         typer.echo(
-            f"{entry.name:<{width}}  {counted(entry.passages, 'passage'):>18}  {counted(entry.files, 'file'):>13}  "
+            f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  {counted(entry.files, 'file'):>13}  "
             f"{decimal(entry.bytes):>9}{changed}  {web}"
         )
 
