@@ -213,8 +213,8 @@ def list_indexes(
         web = {True: "web", False: "no web", None: "web not decided"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
         typer.echo(
-            f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  {counted(entry.files, 'file'):>13}  "
-            f"{decimal(entry.bytes):>9}{changed}  {web}"
+            f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "
+            f"{counted(entry.files or 0, 'file'):>13}  {decimal(entry.bytes):>9}{changed}  {web}"
         )
 
 
