@@ -1,6 +1,6 @@
 """What all blocks of a pipeline's YAML share: how they are serialised, and the checks of their settings.
 
-The checks take settings by the names of the parameters, allow None, and raise a `ValueError` with what to set.
+The checks take settings by parameter name, allow None, and raise a `ValueError` that says what to set.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The measurements of a run, and what tracing sends out: spans without the words of the run.
 
-A run is ``prefrag.run``, in it each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``. Whoever observes
-(metrics, the log) gets the same numbers, whether there is a tracer or not.
+A run is a span ``prefrag.run``, which contains each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``.
+Observers (metrics, the log) get the same numbers with or without a tracer.
 
-Haystack writes the inputs of a pipeline, which are the question, the conversation, what is attached and the
-instructions, to the span of each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds the
-messages of errors. Within a run its spans of each component are left out, unless words are wanted.
+Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
+each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run, its spans
+of each component are therefore left out, unless words are wanted.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ MOST_LOADED = 16
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The one that the server has loaded searches its own collection. For another one it is loaded once more, with that
-    index in its store and its gate, and kept while it is among the last that were used, or a run uses it.
+    The pipeline that the server has loaded searches its own collection. For any other collection it is loaded again,
+    with that index in its store and its gate, and kept while it is in use or among the most recently used.
     """
 
     def __init__(self, name: str, pipeline: Any):

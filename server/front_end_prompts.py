@@ -1,7 +1,7 @@
 """What a front end writes in the user's name: the prompts of its own tasks, and attached files.
 
-Open WebUI, LibreChat and others have the model of the chat write titles, tags, next questions and search queries, and
-put the texts of attached files around a question. All of it arrives as a message of the user.
+Open WebUI, LibreChat and others have the chat's model write titles, tags, follow-up questions and search queries, and
+wrap the texts of attached files around a question. All of it arrives as a user message.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Attachment(NamedTuple):
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
     """Recognise a message that is certainly a front end's task for the model, and not a question to the documents.
 
-    It holds another conversation, and wants JSON or a title of it, or the system prompt alone says what it wants.
+    It contains another conversation, and asks for JSON or a title for it, or the system prompt alone says what to do.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True

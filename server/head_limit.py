@@ -13,7 +13,7 @@ HEAD_SECONDS = 30.0
 class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """A connection that is closed when the head of its request has not arrived in time.
 
-    Between two requests the keep-alive time of uvicorn counts, until the next head begins.
+    Between two requests, uvicorn's keep-alive timeout applies until the next head begins.
     """
 
     seconds = HEAD_SECONDS

@@ -54,9 +54,9 @@ class IndexingFailed(PrefragError):
 class IndexingProcess:
     """Runs the processes that index: one for each order at a time, kept for the next, gone with the server.
 
-    A process reads its orders, a line of JSON each, and answers each with a line, before which lines may tell how far
-    it is. For an upload it holds the lock of the collection
-    itself, so that none writes without it, and ends when its orders end, as they do when the server is killed.
+    A process reads its orders, one line of JSON each, and answers each with a line, possibly after lines that report
+    progress. For an upload it holds the collection's lock itself, so that nobody writes without it. It ends when its
+    input ends, which also happens when the server is killed.
     """
 
     def __init__(self) -> None:

@@ -39,10 +39,10 @@ _NAME_CHARACTERS = 100
 class BodyLimit:
     """Read the whole body of a request before anything else happens, unless it is too large or too slow.
 
-    A body is refused with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold. Python's parser
-    accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run fails late or
-    its response cannot be written. A long conversation is cut to its newest turns, and the system message at its
-    beginning.
+    A body is refused with 422 if it is not JSON, is too deep or too large, or holds what JSON cannot hold. Python's
+    parser accepts NaN and infinity, numbers of any size, and half surrogate pairs, on which a run would fail late, or
+    its response could not be written. Of a long conversation, only the newest turns and the system message at its
+    beginning are kept.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):

@@ -29,7 +29,7 @@ class KeysUnread(PrefragError):
 class KeyIndex:
     """Reads and replaces the document.
 
-    An index that has lost its document counts as one without a key that works, as after the last was revoked.
+    An index that has lost its document counts as having no working key, as after the last one was revoked.
     """
 
     def __init__(self) -> None:

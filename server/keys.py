@@ -185,9 +185,9 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, a file or an index of keys, or a setting that names
-    such a file or requires them, and while the index does not answer.
-    From then on they stay required as long as the process runs, so that no lost file opens the service.
+    Keys are required as soon as there is one in the environment, in a key file or in a key index, or a setting names
+    such a file or requires keys, and also while the index does not answer.
+    Once required, they stay required while the process runs, so that losing a file does not open the service.
     """
 
     def __init__(self) -> None:
@@ -293,7 +293,7 @@ class Keyring:
 class ApiKeys:
     """Require a key, as a bearer token, or the cookie of the page; without any key, serve this machine alone.
 
-    What the key allows is :data:`current_access` of the request.
+    The request's :data:`current_access` says what the key allows.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):

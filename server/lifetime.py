@@ -29,7 +29,7 @@ _SEND_SECONDS = 60.0
 class CancelWhenGone:
     """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
 
-    The server cancels what has not ended when its time to drain is over; such a request is answered with 503.
+    When its time to drain is over, the server cancels whatever is still running; such a request is answered with 503.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):

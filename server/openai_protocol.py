@@ -29,8 +29,8 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 class StreamEnd:
     """Keep the stream of a run from going silent, and end it with ``data: [DONE]``.
 
-    Strict clients of the chat protocol wait for that end, and proxies cut a connection that says nothing for a minute.
-    A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
+    Strict clients of the chat protocol wait for that end, and proxies close a connection that is silent for a minute.
+    If a stream breaks, an error event comes before the end, so that no client takes it for complete.
     """
 
     def __init__(self, app: ASGIApp):

@@ -89,10 +89,10 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 def keep_modules_apart() -> None:
     """Load the modules of wrappers under package names of their own.
 
-    Hayhooks takes the name of the pipeline for that of its package: a wrapper deployed as ``prefrag`` would take the
-    place of this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there. Its loader takes
-    the name of a package, but its routes that deploy do not pass one on, so the three functions are replaced that those
-    routes load, list and unload modules with; nothing else of Hayhooks is. Tried with 2.1.0, the newest.
+    Hayhooks uses the pipeline's name as its package name: a wrapper deployed as ``prefrag`` would take the place of
+    this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there. Its loader accepts a
+    package name, but its deploy routes do not pass one, so the three functions that those routes use to load, list and
+    unload modules are replaced, and nothing else of Hayhooks. Tried with 2.1.0, the newest.
 
     A wrapper that is not ours searches what it likes, so a key that is bound to collections may not use it.
     """

@@ -1,6 +1,6 @@
 """How much of a server one key may use while there are others: places, and requests per minute.
 
-Everything here counts in one process and forgets it at its end.
+Everything here is counted per process, and forgotten when the process ends.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Busy(Exception):
 class Places:
     """A limited number of places, with a queue for them.
 
-    While places are shared, a holder gets a further one only if it has fewer than are free (with a share of 50%): one
-    holder gets half of all, two a third each, and whoever comes next still finds one free. What is begun is never
-    stopped for another, so places that are held back are the only ones that are free at once. Those who wait get
-    theirs in turn, a holder after the other.
+    While places are shared, a holder gets another one only if it has fewer than are free (with a share of 50%): a
+    single holder gets half of them, two get a third each, and whoever comes next still finds one free. Running work is
+    never stopped for somebody else, so only places that are held back are free at once. Those who wait are served in
+    turn, one holder after another.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):

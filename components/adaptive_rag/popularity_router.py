@@ -23,8 +23,8 @@ _MOST_NAMES = 8
 class PopularityRouter(Block):
     """Retrieve only where the question's entity is less popular than a threshold (Adaptive Retrieval).
 
-    Popularity is the number of passages that name the entity: of several entities in a question the least popular one
-    of the first eight counts, and a question that names nothing is retrieved for. What is looked up here is counted and
+    Popularity is the number of passages that name the entity. If a question names several, the least popular of the
+    first eight counts; a question that names nothing is always searched for. What is looked up here is only counted,
     never shown.
 
     ```python

@@ -17,8 +17,8 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one, or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the open classes is chosen. Where that is less likely than it has to be, the next class that
-    retrieves more is; where the classifier doubts its estimate, the class that retrieves most.
+    The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is; if
+    the classifier doubts its estimate, the class with the most retrieval is.
 
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter

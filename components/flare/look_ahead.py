@@ -23,8 +23,8 @@ NO_PROBABILITIES = (
 class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
-    A sentence of which every token is likely is kept. Of any other the unlikely tokens are masked, and what is left is
-    the query of a search, behind which the sentence is written again; that second one is kept as it is. A kept sentence
+    A sentence whose tokens are all likely is kept. In any other, the unlikely tokens are masked and the rest is the
+    query of a search, after which the sentence is written again; that second version is kept as it is. A kept sentence
     with "the answer is" is the answer.
 
     A kept sentence goes to ``kept``, for the next one to be written. Everything else goes to ``state``, for the router.

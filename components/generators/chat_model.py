@@ -40,7 +40,7 @@ class ChatModel:
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
-    there is no model, and whoever can do without one does. The judge has its own model where
+    there is no model, and components that can do without one do. The judge has its own model if
     ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
     ``PREFRAG_JUDGE_`` variables.
 

@@ -1,6 +1,6 @@
 """Where a model runs: on this machine, on a host that the administrator names, or elsewhere.
 
-A model that runs elsewhere is an exit, because every passage of a prompt goes there.
+A model that runs elsewhere is a way out of this machine, because every passage of a prompt goes there.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def is_local(host: str) -> bool:
 def find_models(part: Any) -> list[Model]:
     """Find the models that a component calls, those of its nested parts included.
 
-    A class states where its model runs with an attribute ``model_host``. Of other chat generators and embedders the
-    address of the server is read, and one that shows no address counts as ``unknown``. A class that keeps a part twice,
-    serialised and built, names what it calls in ``model_parts``.
+    A class says where its model runs with an attribute ``model_host``. For other chat generators and embedders the
+    server's address is read; one that shows no address counts as ``unknown``. A class that keeps a part twice,
+    serialised and built, lists what it calls in ``model_parts``.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []

@@ -62,9 +62,9 @@ def least_probability(cost_of_leaving: float) -> float:
 class TreeJudge(Block):
     """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
 
-    It replaces models that are too small to judge, or too slow. Where the passages are unlike all that the trees have
-    learnt from, they are kept. Where the other source gets the question as it was typed, the trees do not judge:
-    it is asked only if no passage of this run holds 55% of the question's words, rare ones counting more.
+    It replaces models that are too small to judge, or too slow. Passages unlike anything in the training are kept. If
+    the other source gets the question as it was typed, the trees do not judge: that source is searched only if no
+    passage of this run holds 55% of the question's words, with rare ones counting more.
 
     ```python
     from haystack import Document

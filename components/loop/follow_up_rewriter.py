@@ -28,8 +28,8 @@ ASKS_BACK = "What do you mean by \u201c{}\u201d? Put the question again and name
 class FollowUpRewriter:
     """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
 
-    Without a model rules do it; where they see that a question refers to something and not to what, the run ends with a
-    question to the person, before anything is searched.
+    Without a model, rules do it; if they see that a question refers to something but not to what, the run ends with a
+    question to the user, before anything is searched.
 
     All later components, such as the supplement's retrieval and a judge of trees, work on the words of the question,
     so a follow-up has to contain the names that it refers to.

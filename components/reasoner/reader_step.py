@@ -76,10 +76,10 @@ _FEWEST_SEARCHES = 2
 def next_query(state: State) -> str | None:
     """Make the query for the next hop: first the question, then what the last search found with what it left open.
 
-    A query has the names in the two best documents of the last search, those in the sentences nearest to the question
-    first, and the words of the question that neither document holds. Names that were searched for before are left out.
-    There is none where the preferred source takes the question alone and was asked it, nor for the last step that the
-    pipeline allows where the question describes nothing by another thing.
+    A query has the names in the two best documents of the last search, starting with the sentences nearest to the
+    question, and the words of the question that neither document holds. Names that were searched for before are left
+    out. There is no query if the preferred source takes only the question and has been asked it, nor for the last step
+    that the pipeline allows if the question does not describe one thing by another.
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)

@@ -37,7 +37,7 @@ class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
     A retriever that fails or does not reply in time is left out and listed in `errors`; this one fails only when all
-    do. Documents with the same id are the same.
+    do. Documents with the same id count as the same.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever

@@ -104,7 +104,7 @@ def with_list(text: str, sentence: str) -> str:
 def plain_sentences(text: str) -> list[str]:
     """Split a text at each full stop before a capital letter of English, and at each line.
 
-    What was measured or learnt with these sentences keeps them until it is measured again: the strips of CRAG, the
+    Whatever was measured or trained with these sentences keeps them until it is measured again: the strips of CRAG, the
     simulated reader, and the order of the names in a query without a model.
 
     :param text: The text.

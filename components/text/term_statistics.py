@@ -13,7 +13,7 @@ from haystack import Document
 class TermStatistics(Protocol):
     """The analysis and the document frequencies of an index.
 
-    A further method ``analyze_many``, where there is one, analyses a list of texts in one call.
+    An optional method ``analyze_many`` analyses a list of texts in one call.
     """
 
     def analyze(self, text: str) -> list[str]:

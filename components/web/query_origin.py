@@ -1,7 +1,7 @@
 """Where a query comes from: a person's question, or a text that must stay here.
 
-Front ends have a model write titles, summaries and translations, and send what it is made of as a message of the user.
-That is told by form, not by the wordings of their prompts: what does not look like a question stays here.
+Front ends have a model write titles, summaries and translations, and send the text to work on as a user message. That
+is recognised by its form, not by the wording of their prompts: what does not look like a question stays here.
 """
 
 from __future__ import annotations

@@ -127,9 +127,9 @@ def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
     The longer labels contain the shorter ones, so each is removed from the text before the next is searched for; a
-    negated label is another one ("not fully correct" is PARTIALLY CORRECT). Where a reason behind the label names
-    others, the label is the one before the reason. A field that still names more than one (a repetition of the
-    prompt's list) gives none.
+    negated label is a different one ("not fully correct" is PARTIALLY CORRECT). If the reason after a label names
+    others, the label is the one before the reason. A field that still names more than one (a repetition of the prompt's
+    list) gives none.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
