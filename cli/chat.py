@@ -56,8 +56,8 @@ def chat(
 ) -> None:
     """Answer questions one after another, each in the light of the earlier ones; /help lists the commands.
 
-    Without a terminal the questions are the lines of the standard input, and the exit code is that of the first one
-    that failed.
+    Without a terminal, each line of standard input is a question, and the exit code is that of the first one that
+    failed.
     """
     options = read_options(source, prefer, top_k, max_steps, filters)
     switch = os.environ.get("PREFRAG_WEB")

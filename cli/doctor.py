@@ -33,8 +33,8 @@ def examine_installation(
 ) -> None:
     """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
 
-    It ends with 0 where `prefrag ask` will work, and else with the code with which that would end. A model server that
-    is set is called twice, with a question that says nothing of your documents.
+    It exits with 0 if `prefrag ask` will work, and otherwise with the exit code that it would end with. If a model
+    server is set, it is called twice, with a question that says nothing about your documents.
     """
     # Heavy modules are imported where they are used, so that --help is instant.
     import asyncio

@@ -51,9 +51,9 @@ def evaluation_indexes(
 ) -> CorpusIndexes:
     """Find the indexes of a corpus, and make them when it is new or has changed.
 
-    Their names depend on the content of the corpus, so each is made once. A stopped call is continued by the next one,
-    and a call waits while another process makes the index. A tantivy index gets its name only when it is complete; in
-    Elasticsearch every call compares the corpus with the index.
+    Their names depend on the content of the corpus, so each is made only once. The next call continues one that was
+    stopped, and a call waits while another process makes the index. A tantivy index gets its name only when it is
+    complete; in Elasticsearch every call compares the corpus with the index.
     """
     if split and web_corpus is not None:
         raise ValueError("A corpus is split, or has another beside it for the web: not both.")

@@ -1,7 +1,7 @@
 """Convert files in a separate process, which has limits and which a file may kill.
 
-Libraries that read strangers' files are native code that no exception and no signal stops. What such a file costs is
-bounded from outside: memory and processor time by the system, elsewhere by a watch.
+Libraries that read untrusted files are native code that neither an exception nor a signal can stop. The cost of such a
+file is limited from outside: memory and processor time by the system, otherwise by a watchdog.
 """
 
 from __future__ import annotations

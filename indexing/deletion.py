@@ -115,7 +115,7 @@ def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict
 def _names_something(target: str) -> bool:
     """Check whether a target is more than the working folder, its parents, or the root of the file system.
 
-    An unset variable in a script is an empty text, which would be the working folder.
+    An unset variable in a script is an empty string, which would mean the working folder.
     """
     real = real_path(target.strip())
     return bool(set(Path(target.strip()).parts) - {".", ".."}) and real != Path(real.anchor)

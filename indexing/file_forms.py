@@ -52,7 +52,7 @@ FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffi
 def form_of(path: Path) -> str | None:
     """Find the form in which a file is read, by its name; None for one that is not read.
 
-    A number behind the last dot belongs to the name, as in LGPL-2.1.
+    A number after the last dot belongs to the name, as in LGPL-2.1.
     """
     suffix = path.suffix.lower()
     if suffix == COMPRESSED:

@@ -22,7 +22,7 @@ _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)"
 def _is_small_front_matter(text: str) -> bool:
     """Check whether the front matter, if there is one, is short and without aliases.
 
-    YAML repeats what an alias names, and aliases of aliases make gigabytes of a few lines.
+    YAML copies what an alias refers to, so a few lines of nested aliases can make gigabytes.
     """
     if (front := _FRONT_MATTER.match(text)) is None:
         return True

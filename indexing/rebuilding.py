@@ -27,9 +27,9 @@ _UPLOAD_SECONDS = 900.0
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
     """Replace an index by a new one with the documents that are given now; questions find the old or the new one.
 
-    The name becomes an alias. Until the new index is whole and counted, the old one answers, also when this process is
-    killed; the next rebuild deletes what was left of it. Only one rebuild of an index may run at a time: of two, the
-    one that began first ends with an error. What others write to the old index meanwhile goes with it.
+    The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
+    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
+    began first ends with an error. Whatever others write to the old index in the meantime is lost.
 
     :param name: The index, or the alias that an earlier rebuild has made; there need not be one yet.
     :param fill: Fills the index whose name it is called with, and returns how many passages that must hold then.

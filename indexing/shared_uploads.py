@@ -1,8 +1,8 @@
 """Changes of uploaded documents in Elasticsearch, where several servers make them.
 
-Elasticsearch has no transactions. Whoever changes a collection holds a document of this index as its lock, writes the
-originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever next gets
-the lock finishes a change that was decided, and deletes what was written for one that was not.
+Elasticsearch has no transactions. To change a collection, a server holds a document of this index as a lock, writes the
+originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever gets the
+lock next finishes a change that was decided, and deletes what was written for one that was not.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ _LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "la
 def read_rst(text: str, outline: Outline) -> str:
     """Write reStructuredText as text with a mark at each heading.
 
-    What it would include of other files is left out. Directives that only Sphinx knows are text.
+    Included files are left out. Directives that only Sphinx knows become text.
     """
     from docutils.core import publish_doctree
 

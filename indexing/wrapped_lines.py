@@ -25,9 +25,9 @@ _MOST_PARTED = 50
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     """Join the lines of each paragraph, and the parts of a word that a line end parts.
 
-    A line goes on in the next one where it is full, so that the next word had no room, or half full and the next one
-    begins with a small letter, by the width of the whole text: narrower blocks are verse, addresses and headings.
-    Lists, tables and code keep their lines.
+    A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
+    next one begins with a small letter. Full is measured by the width of the whole text: narrower blocks are verse,
+    addresses and headings. Lists, tables and code keep their lines.
 
     :param text: The text, of one page or of all.
     :param most_width: The letters of a line above which each line is a paragraph.

@@ -49,7 +49,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 def given_parts(result: Mapping[str, Any]) -> list[str]:
     """Write what a reader gives: what stands before its answer, the answer, what stands behind it, and where that is.
 
-    The answer is empty where a sentence alone is given; there are no parts where nothing is, or a model answered.
+    The answer is empty if only a sentence is given; there are no parts if nothing is given, or a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []

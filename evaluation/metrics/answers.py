@@ -1,6 +1,6 @@
 """Score an answer in our way; ``official.py`` has the datasets' own scores, ``authors.py`` those of PrefRAG's code.
 
-Every score is between 0 and 1 and that of the best alias.
+Every score is between 0 and 1, and is that of the best-matching alias.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def wilson(percent: float, n: int) -> Interval:
 def tango(better: int, worse: int, n: int) -> Interval:
     """Compute the score interval of a difference of two paired proportions (T. Tango, 1998, section 3.1), in percent.
 
-    It is not empty where no pair differs.
+    It is not empty even if no pair differs.
     """
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 

@@ -151,9 +151,9 @@ class GoldQuestion:
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the beginning of a gold passage shows what the question needs of it.
 
-        What is needed are the answers of the sub-questions that the passage supports and the values of the facts about
-        it; without such an annotation an answer of the question, else the title of another gold passage. Where its
-        text holds nothing of that, it is the sentence that shares most words with the question, the first of equals.
+        What is needed are the answers to the sub-questions that the passage supports and the values of the facts about
+        it; without such annotations, an answer to the question, or else the title of another gold passage. If the text
+        holds none of these, it is the sentence that shares most words with the question, the first in case of a tie.
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):

@@ -46,7 +46,7 @@ class Runner(ABC):
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
 
-        After an error nothing new begins, what runs still ends and is given, and the error is raised last.
+        After an error nothing new is started; items in progress finish and are returned, and then the error is raised.
 
         :param build: Makes what runs one item.
         :param items: The items.

@@ -75,8 +75,8 @@ def train_judge(
 ) -> Training[HeldBack]:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
-    A training that was interrupted goes on from the last dataset that it had run; until it ends, a folder beside the
-    output keeps the steps.
+    An interrupted training continues from the last dataset that it had run; until it ends, a folder beside the output
+    keeps the steps.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")

@@ -33,7 +33,7 @@ class UnknownArchitecture(BadInput):
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     """Write an adapter of PEFT as a GGUF file.
 
-    The adapter stays apart from the model: written back into weights of 4 bits, what was learnt is rounded away.
+    The adapter stays separate from the model: merged back into 4-bit weights, what was learnt would be rounded away.
     """
     import gguf
     from safetensors.numpy import load_file
