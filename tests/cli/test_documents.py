@@ -91,7 +91,7 @@ class TestIndex:
         result = prefrag("index", corpus, photo)
 
         assert result.exit_code == 4
-        assert "photo.png: it is none of the kinds" in result.stderr
+        assert "photo.png: it is not one of the kinds" in result.stderr
 
     def test_prints_no_control_character_of_a_files_name(self, corpus: Path):
         name = "a\x1b[31m\nred.txt"
