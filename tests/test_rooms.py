@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_933,
     "server": 5_652,
     "training": 5_896,
-    "tests": 53_225,
+    "tests": 53_299,
 }
 
 
