@@ -39,6 +39,10 @@ SourceOption = Annotated[
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
 TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
 MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
+FolderOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["folders"])]
+KindOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["kinds"])]
+SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["since"])]
+UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
 FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
@@ -66,6 +70,10 @@ def ask(
     prefer: PreferOption = None,
     top_k: TopKOption = None,
     max_steps: MaxStepsOption = None,
+    folder: FolderOption = None,
+    kind: KindOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
@@ -76,7 +84,9 @@ def ask(
     quiet: QuietOption = False,
 ) -> None:
     """Answer a question, showing each step as it happens."""
-    options = read_options(source, prefer, top_k, max_steps, filters)
+    options = read_options(
+        source, prefer, top_k, max_steps, filters, folders=folder, kinds=kind, since=since, until=until
+    )
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     set_up(pipeline, index, deadline, web)
@@ -103,7 +113,12 @@ def ask(
 
 
 def read_options(
-    source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
+    source: list[str] | None,
+    prefer: str | None,
+    top_k: int | None,
+    max_steps: int | None,
+    filters: str | None,
+    **own_files: Any,
 ) -> dict[str, Any]:
     """Read how the options of a command narrow a run."""
     return {
@@ -112,6 +127,7 @@ def read_options(
         "top_k": top_k,
         "max_steps": max_steps,
         "filters": _read_filters(filters),
+        **{name: given or None for name, given in own_files.items()},
     }
 
 

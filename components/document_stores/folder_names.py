@@ -1,0 +1,38 @@
+"""The folders of a collection's files as clients know them: relative to what the files have in common."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+
+
+def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
+    """Name the folder of each file without the folders of this machine above the collection.
+
+    :param paths: The paths of all files of a collection.
+    :param uploads: The folder of uploaded files, which are in no folder that a client knows.
+    :returns: The folder of each path, with slashes between; empty at the top. It is relative to the folder that all
+        files have in common. Where they have none, each group begins with the name of the last one that it has.
+    """
+    folders = {path: PurePath(path).parent for path in paths}
+    groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
+    known = {folder for folder in folders.values() if folder != uploads}
+    if len(_common(known)) > 1:
+        groups[()] = known
+    else:
+        for folder in known:
+            groups[folder.parts[:2]].add(folder)
+    names = {}
+    for begin, members in groups.items():
+        common = _common(members)
+        top = common[-1:] if begin and len(common) > 1 else ()
+        names.update({folder: "/".join((*top, *folder.parts[len(common) :])) for folder in members})
+    return {path: names.get(folder, "") for path, folder in folders.items()}
+
+
+def _common(folders: Iterable[PurePath]) -> tuple[str, ...]:
+    parts = [folder.parts for folder in folders]
+    first, last = min(parts, default=()), max(parts, default=())
+    same = [one == other for one, other in zip(first, last, strict=False)]
+    return first[: same.index(False) if False in same else len(same)]

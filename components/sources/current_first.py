@@ -1,0 +1,56 @@
+"""The order of what a source has found: the newer of two equally good passages first, what is not current last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from haystack import Document
+
+from prefrag.components.state.places import standing_of
+
+# Scores that differ by less than a thousandth, or texts with nine tenths of their words in common.
+_SAME_SCORE = 1e-3
+_SAME_WORDS = 0.9
+
+
+def is_dated(document: Document) -> bool:
+    """Check whether a document states a date."""
+    return isinstance(document.meta.get("date"), str)
+
+
+def newest_first(documents: Sequence[Document]) -> list[Document]:
+    """Put the newer one first where two passages are equally good: in score, or as two versions of one text.
+
+    Those with a date change places among each other alone, and each other one keeps its own.
+    """
+    words = {place: set((one.content or "").casefold().split()) for place, one in enumerate(documents) if is_dated(one)}
+    groups: list[list[int]] = []
+    for place in words:
+        for group in groups:
+            scores = documents[group[0]].score, documents[place].score
+            if _are_equal(scores, words[group[0]], words[place]):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    ordered = list(documents)
+    for group in groups:
+        # A year and a month stand for their beginning; what is of one date stays in its order.
+        newest = sorted(group, key=lambda place: documents[place].meta["date"], reverse=True)
+        for place, newer in zip(group, newest, strict=True):
+            ordered[place] = documents[newer]
+    return ordered
+
+
+def current_first(documents: Sequence[Document]) -> list[Document]:
+    """Put those last that say that they are superseded, drafts or old; otherwise they stay in their order."""
+    return sorted(documents, key=lambda one: standing_of(one.meta) is not None)
+
+
+def _are_equal(scores: tuple[float | None, float | None], words: set[str], others: set[str]) -> bool:
+    if None not in scores and math.isclose(*scores, rel_tol=_SAME_SCORE):
+        return True
+    # Most texts differ in length already, and need no look at their words.
+    shorter, longer = sorted((len(words), len(others)))
+    return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)

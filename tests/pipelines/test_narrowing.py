@@ -1,0 +1,101 @@
+"""A question that is narrowed to folders, kinds and dates of a person's own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.document_stores.narrowing import narrow_filters
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import BadInput
+from tests.for_each import for_each
+from tests.indexes import index_of
+
+ABOVE = "/home/ada/Documents"
+FILES = {
+    "lease.pdf": ("contracts", "pdf", "2024-03-01"),
+    "crane.docx": ("contracts/2023", "docx", "2023-06"),
+    "Letter.md": ("Letters/2023", "markdown", None),
+    "hours.csv": ("", "csv", "2025-06-30"),
+}
+
+
+def _store(path: Path) -> TantivyDocumentStore:
+    passages = []
+    for name, (folder, kind, date) in FILES.items():
+        place = str(Path(ABOVE, folder))
+        meta = {"folder": place, "file_path": f"{place}/{name}", "file_name": name, "kind": kind, "title": name}
+        passages.append(Document(id=name, content="The crane.", meta=meta | ({"date": date} if date else {})))
+    sent = {"folder": str(data_directory() / "uploads" / "mine"), "file_name": "sent.txt", "kind": "text"}
+    corpus = {"corpus": "/corpus.jsonl", "date": "20 May 1890"}
+    passages += [Document(id="sent.txt", content="The crane.", meta=sent)]
+    return index_of([*passages, Document(id="line", content="The crane.", meta=corpus)], path)
+
+
+class TestWhatIsGiven:
+    @for_each(
+        "wanted, found",
+        ({"folders": ["contracts"]}, {"lease.pdf", "crane.docx"}),
+        ({"folders": ["\\CONTRACTS\\2023\\"]}, {"crane.docx"}),
+        ({"folders": ["2023"]}, {"crane.docx", "Letter.md"}),
+        ({"folders": ["letters", "nowhere"]}, {"Letter.md"}),
+        ({"folders": ["./"]}, {"lease.pdf", "crane.docx", "Letter.md", "hours.csv", "sent.txt"}),
+        ({"kinds": ["PDF", ".md"]}, {"lease.pdf", "Letter.md"}),
+        ({"since": "2024"}, {"lease.pdf", "hours.csv"}),
+        ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),
+        ({"until": "2023"}, {"crane.docx"}),
+        ({"folders": ["contracts"], "kinds": ["pdf", "docx"], "since": "2024"}, {"lease.pdf"}),
+    )
+    def test_leaves_the_documents_that_have_all_of_it(self, tmp_path: Path, wanted: dict[str, Any], found: set[str]):
+        store = _store(tmp_path / "index")
+
+        assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
+
+    @for_each(
+        "wanted, message",
+        (
+            {"folders": ["home"]},
+            "No document lies in the folder 'home'; there is Letters/2023, contracts, contracts/2023.",
+        ),
+        ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'; there is"),
+        ({"folders": ["contracts"], "kinds": ["csv"]}, "No document there is of the kind 'csv'; there is docx, pdf."),
+        ({"since": "2026"}, "No document states a date since 2026; those without a date do not count."),
+        ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document states a date until 2025-06-29"),
+        ({"since": "2024-13"}, "since is '2024-13': give a year, a month or a day"),
+        ({"until": "May"}, "until is 'May': give a year"),
+    )
+    def test_that_leaves_nothing_is_said_in_a_sentence_without_a_path(
+        self, tmp_path: Path, wanted: dict[str, Any], message: str
+    ):
+        with pytest.raises(BadInput) as refused:
+            narrow_filters([_store(tmp_path / "index")], wanted)
+
+        assert message in str(refused.value)
+        assert "ada" not in str(refused.value).replace("'/home/ada'", "")
+
+
+def test_a_run_that_is_narrowed_searches_those_files_alone_and_no_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "on")
+    parts = {
+        "TantivyDocumentStore": {
+            "type": "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore",
+            "init_parameters": {"path": str(_store(tmp_path / "index").path)},
+        }
+    }
+    start = pipelines.load("prefrag", replace=parts).get_component("start")
+    both = {"field": "meta.title", "operator": "!=", "value": "crane.docx"}
+
+    state = start.run("Where is the crane?", folders=["contracts"], filters=both)["state"]
+
+    assert state.settings.sources == ("local",)
+    assert [(event.kind, event.data["sources"]) for event in state.events] == [("closed", ["web"])]
+    assert "narrowed to some of your own files" in state.events[0].data["reason"]
+    assert [one.id for one in _store(tmp_path / "copy").search("crane", 9, state.settings.filters)] == ["lease.pdf"]
+    assert start.run("Where is the crane?")["state"].settings.sources == ("local", "web")
+    with pytest.raises(ValueError, match="No source is left to search: the question is narrowed"):
+        start.run("Where is the crane?", since="2024", sources=["web"])
