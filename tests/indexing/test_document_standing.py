@@ -83,7 +83,7 @@ def test_an_index_holds_the_mark_and_takes_no_folder_above_the_given_one_for_it(
     make("old/boats/rules.md", "---\nstanding: old\n---\nThe boats leave at nine.")
     make("old/boats/archive/rules.md", "The boats left at ten.")
     folder = make(
-        "old/boats/hours.md", "# Hours\n\nNine to six.\n\n## Sunday (draft)\n\n" + "Ten to four. " * 99
+        "old/boats/hours.md", "# Hours\n\n" + "Nine to six. " * 99 + "\n\n## Sunday (draft)\n\n" + "Ten to four. " * 99
     ).parent
     index([folder])
     late = make("old/boats/drafts/late.md", "The boats leave late.")

@@ -25,7 +25,9 @@ FILES = {
 }
 
 
-def _store(path: Path) -> TantivyDocumentStore:
+@pytest.fixture
+def store(tmp_path: Path) -> TantivyDocumentStore:
+    """An index of four files in three folders, an uploaded one, and a line of a corpus."""
     passages = []
     for name, (folder, kind, date) in FILES.items():
         place = str(Path(ABOVE, folder))
@@ -34,7 +36,7 @@ def _store(path: Path) -> TantivyDocumentStore:
     sent = {"folder": str(data_directory() / "uploads" / "mine"), "file_name": "sent.txt", "kind": "text"}
     corpus = {"corpus": "/corpus.jsonl", "date": "20 May 1890"}
     passages += [Document(id="sent.txt", content="The crane.", meta=sent)]
-    return index_of([*passages, Document(id="line", content="The crane.", meta=corpus)], path)
+    return index_of([*passages, Document(id="line", content="The crane.", meta=corpus)], tmp_path / "index")
 
 
 class TestWhatIsGiven:
@@ -51,9 +53,9 @@ class TestWhatIsGiven:
         ({"until": "2023"}, {"crane.docx"}),
         ({"folders": ["contracts"], "kinds": ["pdf", "docx"], "since": "2024"}, {"lease.pdf"}),
     )
-    def test_leaves_the_documents_that_have_all_of_it(self, tmp_path: Path, wanted: dict[str, Any], found: set[str]):
-        store = _store(tmp_path / "index")
-
+    def test_leaves_the_documents_that_have_all_of_it(
+        self, store: TantivyDocumentStore, wanted: dict[str, Any], found: set[str]
+    ):
         assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
 
     @for_each(
@@ -70,32 +72,28 @@ class TestWhatIsGiven:
         ({"until": "May"}, "until is 'May': give a year"),
     )
     def test_that_leaves_nothing_is_said_in_a_sentence_without_a_path(
-        self, tmp_path: Path, wanted: dict[str, Any], message: str
+        self, store: TantivyDocumentStore, wanted: dict[str, Any], message: str
     ):
         with pytest.raises(BadInput) as refused:
-            narrow_filters([_store(tmp_path / "index")], wanted)
+            narrow_filters([store], wanted)
 
         assert message in str(refused.value)
         assert "ada" not in str(refused.value).replace("'/home/ada'", "")
 
 
-def test_a_run_that_is_narrowed_searches_those_files_alone_and_no_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_that_is_narrowed_searches_those_files_alone_and_no_web(
+    store: TantivyDocumentStore, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("PREFRAG_WEB", "on")
-    parts = {
-        "TantivyDocumentStore": {
-            "type": "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore",
-            "init_parameters": {"path": str(_store(tmp_path / "index").path)},
-        }
-    }
-    start = pipelines.load("prefrag", replace=parts).get_component("start")
-    both = {"field": "meta.title", "operator": "!=", "value": "crane.docx"}
+    start = pipelines.load("prefrag", replace={"TantivyDocumentStore": store}).get_component("start")
+    other = {"field": "meta.title", "operator": "!=", "value": "crane.docx"}
 
-    state = start.run("Where is the crane?", folders=["contracts"], filters=both)["state"]
+    state = start.run("Where is the crane?", folders=["contracts"], filters=other)["state"]
 
     assert state.settings.sources == ("local",)
     assert [(event.kind, event.data["sources"]) for event in state.events] == [("closed", ["web"])]
     assert "narrowed to some of your own files" in state.events[0].data["reason"]
-    assert [one.id for one in _store(tmp_path / "copy").search("crane", 9, state.settings.filters)] == ["lease.pdf"]
+    assert [one.id for one in store.search("crane", 9, state.settings.filters)] == ["lease.pdf"]
     assert start.run("Where is the crane?")["state"].settings.sources == ("local", "web")
     with pytest.raises(ValueError, match="No source is left to search: the question is narrowed"):
         start.run("Where is the crane?", since="2024", sources=["web"])

@@ -10,7 +10,6 @@ from haystack import Document
 
 from prefrag.components.sources.current_first import newest_first
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from tests.fakes import ScriptedRetriever
 from tests.for_each import for_each
 
 RULES = "Both boats leave the pier at nine and nobody goes alone on the water in winter."
@@ -19,6 +18,16 @@ RULES = "Both boats leave the pier at nine and nobody goes alone on the water in
 def _passage(number: int, score: float | None, date: str | None = None, text: str = "", **meta: Any) -> Document:
     dated = {"date": date} if date else {}
     return Document(id=str(number), content=text or f"Passage number {number}.", meta={**dated, **meta}, score=score)
+
+
+class _Finding:
+    """Finds these, whatever is asked."""
+
+    def __init__(self, documents: list[Document]):
+        self._documents = documents
+
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": list(self._documents)}
 
 
 def _ids(documents: list[Document]) -> str:
@@ -45,22 +54,22 @@ class TestASource:
 
     @for_each("top_k, order", (4, "1320"), (3, "130"), (1, "0"))
     def test_puts_what_is_not_current_last_among_what_it_keeps(self, top_k: int, order: str):
-        source = RetrievalSource(name="local", retriever=ScriptedRetriever(self.FOUND))
+        source = RetrievalSource(name="local", retriever=_Finding(self.FOUND))
 
         assert _ids(source.run(query="boats", top_k=top_k)["documents"]) == order
 
     def test_leaves_the_order_of_the_scores_to_whoever_wants_it_and_to_the_web(self, monkeypatch: pytest.MonkeyPatch):
-        web = RetrievalSource(name="web", retriever=ScriptedRetriever(self.FOUND), external=True)
+        web = RetrievalSource(name="web", retriever=_Finding(self.FOUND), external=True)
         monkeypatch.setenv("PREFRAG_WEB", "on")
         assert _ids(web.run(query="boats", top_k=4)["documents"]) == "0123"
 
         monkeypatch.setenv("PREFRAG_CURRENT_FIRST", "off")
-        source = RetrievalSource(name="local", retriever=ScriptedRetriever(self.FOUND))
+        source = RetrievalSource(name="local", retriever=_Finding(self.FOUND))
         assert _ids(source.run(query="boats", top_k=4)["documents"]) == "0123"
 
     def test_leaves_what_states_neither_as_it_is(self):
         found = [_passage(number, random.Random(number).random()) for number in range(9)]
 
-        source = RetrievalSource(name="local", retriever=ScriptedRetriever(found))
+        source = RetrievalSource(name="local", retriever=_Finding(found))
 
         assert _ids(source.run(query="boats", top_k=9)["documents"]) == "012345678"
