@@ -84,9 +84,8 @@ def ask(
     quiet: QuietOption = False,
 ) -> None:
     """Answer a question, showing each step as it happens."""
-    options = read_options(
-        source, prefer, top_k, max_steps, filters, folders=folder, kinds=kind, since=since, until=until
-    )
+    options = read_options(source, prefer, top_k, max_steps, filters)
+    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     set_up(pipeline, index, deadline, web)
@@ -113,12 +112,7 @@ def ask(
 
 
 def read_options(
-    source: list[str] | None,
-    prefer: str | None,
-    top_k: int | None,
-    max_steps: int | None,
-    filters: str | None,
-    **own_files: Any,
+    source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
 ) -> dict[str, Any]:
     """Read how the options of a command narrow a run."""
     return {
@@ -127,7 +121,6 @@ def read_options(
         "top_k": top_k,
         "max_steps": max_steps,
         "filters": _read_filters(filters),
-        **{name: given or None for name, given in own_files.items()},
     }
 
 

@@ -67,9 +67,8 @@ def chat(
     Without a terminal the questions are the lines of the standard input, and the exit code is that of the first one
     that failed.
     """
-    options = read_options(
-        source, prefer, top_k, max_steps, filters, folders=folder, kinds=kind, since=since, until=until
-    )
+    options = read_options(source, prefer, top_k, max_steps, filters)
+    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     switch = os.environ.get("PREFRAG_WEB")
     set_up(pipeline, index, deadline, web)
     if not quiet:

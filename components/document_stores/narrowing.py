@@ -20,7 +20,9 @@ _LISTED = 10
 _Values = Callable[[str], set[str]]
 
 
-def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+def narrow_filters(
+    stores: Sequence[Any], wanted: Mapping[str, Any], filters: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Make the filter for what a request names as people do.
 
     Every condition lists values that the indexes hold: so both kinds of store apply it as a look-up of terms, and what
@@ -28,14 +30,15 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str
 
     :param stores: The document stores that are searched.
     :param wanted: `folders`, `kinds`, `since` and `until`, as far as they are given.
+    :param filters: Haystack's filters that have to hold, too.
     :returns: Haystack's filters.
     :raises BadInput: When a date is none, or nothing is left; the message says by which of them.
     """
     conditions: list[dict[str, Any]] = []
 
     def values(name: str) -> set[str]:
-        filters = {"operator": "AND", "conditions": conditions} if conditions else None
-        return {value for store in stores for value in _count_values(store, name, filters)}
+        so_far = {"operator": "AND", "conditions": conditions} if conditions else None
+        return {value for store in stores for value in _count_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
     if folders := wanted.get("folders"):
@@ -49,7 +52,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str
             such = "such " if conditions else ""
             raise BadInput(f"No {such}document states a date {span}; those without a date do not count.")
         conditions.append(_one_of("date", held))
-    return {"operator": "AND", "conditions": conditions}
+    return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
 def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
     if not found:
-        raise BadInput(f"No document lies in {_name('folder', wanted)}; {_there_is(names.values())}.")
+        raise _nothing("lies in the folder", wanted, names.values())
     return _one_of("folder", found)
 
 
@@ -80,7 +83,7 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     endings = tuple(f".{each}" for each in folded - {kind.casefold() for kind in kinds})
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
-        raise BadInput(f"No document there is of {_name('kind', wanted)}; {_there_is(known)}.")
+        raise _nothing("there is of the kind", wanted, known)
     both = [_one_of(name, held) for name, held in (("kind", kinds), ("file_name", files)) if held]
     return {"operator": "OR", "conditions": both}
 
@@ -105,13 +108,11 @@ def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
     return {"field": f"meta.{name}", "operator": "in", "value": list(values)}
 
 
-def _name(what: str, wanted: Sequence[str]) -> str:
-    return f"the {what} {' or '.join(f'{each!r:.80}' for each in wanted[:_LISTED])}"
-
-
-def _there_is(names: Iterable[str]) -> str:
-    listed = sorted({*names} - {""})
-    return f"there is {', '.join([*listed[:_LISTED], *(['...'] if listed[_LISTED:] else [])]) or 'none'}"
+def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
+    asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
+    there = sorted({*names} - {""})
+    listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
+    return BadInput(f"No document {where} {asked}; there is {listed}.")
 
 
 def _count_values(store: Any, name: str, filters: dict[str, Any] | None) -> Mapping[str, int]:

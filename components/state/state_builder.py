@@ -26,8 +26,6 @@ from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, R
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 
-_OWN_FILES_ALONE = "the question is narrowed to some of your own files"
-
 
 @component
 class StateBuilder:
@@ -99,7 +97,7 @@ class StateBuilder:
         # Set there too: finds the external sources whose queries leave this machine; without it all count as such.
         self.find_leaving: Callable[[], set[str]] | None = None
         # Set there too: makes the filter of folders, kinds and dates from what the indexes hold.
-        self.narrow_filters: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+        self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
 
     @component.output_types(state=State)
     def run(self, question: str, **options: Any) -> dict[str, State]:
@@ -119,8 +117,10 @@ class StateBuilder:
         wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
         if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
-            closed, reason = set(self.external_sources), _OWN_FILES_ALONE
-            wanted["filters"] = self._narrow_filters(own, wanted.get("filters"))
+            if self.narrow_filters is None:
+                raise BadInput(f"This pipeline searches no index that knows {', '.join(own)}: leave them out.")
+            closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
+            wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
         settings = replace(
             self._narrow(wanted, closed, reason), instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS]
         )
@@ -132,12 +132,6 @@ class StateBuilder:
         if shut := [name for name in wanted.get("sources", self.sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
-
-    def _narrow_filters(self, own: Mapping[str, Any], filters: dict[str, Any] | None) -> dict[str, Any]:
-        if self.narrow_filters is None:
-            raise BadInput(f"This pipeline searches no index that knows {', '.join(own)}: leave them out.")
-        narrowed = self.narrow_filters(own)
-        return {"operator": "AND", "conditions": [narrowed, filters]} if filters else narrowed
 
     # In a thread where something is read from the indexes, because they may be kept on a server.
     run_async = in_thread(

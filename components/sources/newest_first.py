@@ -1,4 +1,4 @@
-"""The order of what a source has found: the newer of two equally good passages first, what is not current last."""
+"""The order of two passages that are equally good: the newer first."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from collections.abc import Sequence
 
 from haystack import Document
 
-from prefrag.components.state.places import standing_of
-
 # Scores that differ by less than a thousandth, or texts with nine tenths of their words in common.
 _SAME_SCORE = 1e-3
 _SAME_WORDS = 0.9
-
-
-def is_dated(document: Document) -> bool:
-    """Check whether a document states a date."""
-    return isinstance(document.meta.get("date"), str)
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
@@ -24,7 +17,8 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
     Those with a date change places among each other alone, and each other one keeps its own.
     """
-    words = {place: set((one.content or "").casefold().split()) for place, one in enumerate(documents) if is_dated(one)}
+    dated = {place: one for place, one in enumerate(documents) if isinstance(one.meta.get("date"), str)}
+    words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
     groups: list[list[int]] = []
     for place in words:
         for group in groups:
@@ -43,13 +37,8 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     return ordered
 
 
-def current_first(documents: Sequence[Document]) -> list[Document]:
-    """Put those last that say that they are superseded, drafts or old; otherwise they stay in their order."""
-    return sorted(documents, key=lambda one: standing_of(one.meta) is not None)
-
-
 def _are_equal(scores: tuple[float | None, float | None], words: set[str], others: set[str]) -> bool:
-    if None not in scores and math.isclose(*scores, rel_tol=_SAME_SCORE):
+    if scores[0] is not None and scores[1] is not None and math.isclose(*scores, rel_tol=_SAME_SCORE):
         return True
     # Most texts differ in length already, and need no look at their words.
     shorter, longer = sorted((len(words), len(others)))
