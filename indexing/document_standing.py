@@ -25,7 +25,7 @@ _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
 # What is a year old is not old.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
-_LAST = re.compile(rf"{_AGES}\s*[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
+_LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
 _SENTENCES = (
     re.compile(r"\W*(?P<word>superseded)\sby\s[^,.]{1,60}\.?", re.IGNORECASE),
@@ -39,14 +39,9 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match)
 
 
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
-    """Find what a document says of itself.
+    """Find what a document says of itself: `superseded`, `draft`, `old`, or None.
 
-    :param meta: The front matter of its text.
-    :param text: The beginning of its text; nothing where that is a table or a program.
-    :param title: Its title.
-    :param name: The name of its file.
-    :param folders: The names of the folders in which it lies, within what was indexed.
-    :returns: `superseded`, `draft`, `old`, or None.
+    Its text is left out where that is a table or a program; its folders are those within what is indexed.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):

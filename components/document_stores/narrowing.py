@@ -20,9 +20,7 @@ _LISTED = 10
 _Values = Callable[[str], set[str]]
 
 
-def narrow_filters(
-    stores: Sequence[Any], wanted: Mapping[str, Any], filters: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
     """Make the filter for what a request names as people do.
 
     Every condition lists values that the indexes hold: so both kinds of store apply it as a look-up of terms, and what

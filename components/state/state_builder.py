@@ -136,9 +136,7 @@ class StateBuilder:
     # In a thread where something is read from the indexes, because they may be kept on a server.
     run_async = in_thread(
         run,
-        when=lambda self, *_, **given: (
-            (self.find_closed is not None and web_setting() is None) or any(map(given.get, OWN_FILES))
-        ),
+        when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
     )
 
     def closed_sources(self) -> tuple[set[str], str]:

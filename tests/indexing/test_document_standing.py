@@ -1,18 +1,9 @@
 """Whether a document or a passage says of itself that it is superseded, a draft or old."""
 
-from pathlib import Path
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing import index
 from prefrag.indexing.document_standing import find_heading_standing, find_standing
-from prefrag.indexing.following import find_drives, follow_changes
 from tests.for_each import for_each
-from tests.indexing.samples import Make
 
 
 @for_each(
@@ -41,28 +32,11 @@ def test_is_decided_by_form_since_in_a_sentence_the_words_mean_something_else(
     assert find_standing(meta, text, "Old masters", name, ["board", folder]) == standing
 
 
-@given(st.text(), st.text(), st.text())
-def test_any_text_name_and_heading_are_read(text: str, name: str, heading: str):
-    for found in (find_standing({}, text, heading, name, [name]), find_heading_standing(heading)):
-        assert found in (None, "superseded", "draft", "old")
-
-
-def test_an_index_holds_the_marks_and_takes_no_folder_above_the_given_one_for_one(make: Make):
-    make("old/boats/rules.md", "---\nstanding: old\n---\nThe boats leave at nine.")
-    make("old/boats/archive/rules.md", "The boats left at ten.")
-    hours = "# Hours\n\n" + "Nine to six. " * 99 + "\n\n## Sunday (draft)\n\n" + "Ten to four. " * 99
-    folder = make("old/boats/hours.md", hours).parent
-    index([folder])
-    late = make("old/boats/drafts/late.md", "The boats leave late.")
-    follow_changes("default", folder, [str(late)], find_drives(folder))
-
-    stored = TantivyDocumentStore(path=str(index_path("default"))).filter_documents()
-
-    marks = {(Path(one.meta["file_path"]).relative_to(folder).as_posix(), one.meta.get("standing")) for one in stored}
-    expected = {
-        "rules.md": [None],
-        "archive/rules.md": ["old"],
-        "drafts/late.md": ["draft"],
-        "hours.md": [None, "draft"],
-    }
-    assert marks == {(name, mark) for name, found in expected.items() for mark in found}
+@for_each(
+    "heading, standing",
+    ("Rules > Opening hours (old) > Sunday", "old"),
+    ("Decision > Superseded", "superseded"),
+    ("Mail > Drafts > Old mail", None),
+)
+def test_a_heading_speaks_for_the_passages_below_it(heading: str, standing: str | None):
+    assert find_heading_standing(heading) == standing

@@ -26,15 +26,14 @@ FILES = {
 @pytest.fixture
 def store(tmp_path: Path) -> TantivyDocumentStore:
     """An index of four files in three folders, an uploaded one, and a line of a corpus."""
-    passages = []
-    for name, (folder, kind, date) in FILES.items():
-        place = str(Path(ABOVE, folder))
-        meta = {"folder": place, "file_path": f"{place}/{name}", "file_name": name, "kind": kind, "title": name}
-        passages.append(Document(id=name, content="The crane.", meta=meta | ({"date": date} if date else {})))
-    sent = {"folder": str(data_directory() / "uploads" / "mine"), "file_name": "sent.txt", "kind": "text"}
-    corpus = {"corpus": "/corpus.jsonl", "date": "20 May 1890"}
-    passages += [Document(id="sent.txt", content="The crane.", meta=sent)]
-    return index_of([*passages, Document(id="line", content="The crane.", meta=corpus)], tmp_path / "index")
+    metas = [
+        {"title": name, "file_name": name, "folder": str(Path(ABOVE, folder)), "kind": kind, "date": date}
+        for name, (folder, kind, date) in FILES.items()
+    ]
+    metas.append({"title": "sent.txt", "folder": str(data_directory() / "uploads" / "mine")})
+    metas.append({"title": "line", "corpus": "/corpus.jsonl", "date": "20 May 1890"})
+    passages = [Document(id=str(meta["title"]), content="The crane.", meta=meta) for meta in metas]
+    return index_of(passages, tmp_path / "index")
 
 
 @for_each(
@@ -48,27 +47,20 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),
     ({"folders": ["contracts"], "kinds": ["pdf", "docx"], "since": "2024"}, {"lease.pdf"}),
 )
-def test_what_is_given_leaves_the_documents_that_have_all_of_it(
-    store: TantivyDocumentStore, wanted: dict[str, Any], found: set[str]
-):
+def test_what_has_all_of_it_is_left(store: TantivyDocumentStore, wanted: dict[str, Any], found: set[str]):
     assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
 
 
 @for_each(
     "wanted, message",
-    (
-        {"folders": ["home"]},
-        "No document lies in the folder 'home'; there is Letters/2023, contracts, contracts/2023.",
-    ),
+    ({"folders": ["home"]}, "No document lies in the folder 'home'; there is Letters/2023, contracts,"),
     ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'; there is"),
     ({"folders": ["contracts"], "kinds": ["csv"]}, "No document there is of the kind 'csv'; there is docx, pdf."),
     ({"since": "2026"}, "No document states a date since 2026; those without a date do not count."),
     ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document states a date until 2025-06-29"),
     ({"since": "2024-13"}, "since is '2024-13': give a year, a month or a day"),
 )
-def test_what_leaves_nothing_is_refused_in_a_sentence_without_a_path(
-    store: TantivyDocumentStore, wanted: dict[str, Any], message: str
-):
+def test_what_leaves_nothing_is_refused(store: TantivyDocumentStore, wanted: dict[str, Any], message: str):
     with pytest.raises(BadInput) as refused:
         narrow_filters([store], wanted)
 
@@ -76,9 +68,7 @@ def test_what_leaves_nothing_is_refused_in_a_sentence_without_a_path(
     assert "ada" not in str(refused.value).replace("'/home/ada'", "")
 
 
-def test_a_run_that_is_narrowed_searches_those_files_alone_and_no_web(
-    store: TantivyDocumentStore, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_run_searches_those_alone_and_no_web(store: TantivyDocumentStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "on")
     start = pipelines.load("prefrag", replace={"TantivyDocumentStore": store}).get_component("start")
     other = {"field": "meta.title", "operator": "!=", "value": "crane.docx"}
