@@ -22,8 +22,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     groups: list[list[int]] = []
     for place in words:
         for group in groups:
-            scores = documents[group[0]].score, documents[place].score
-            if _are_equal(scores, words[group[0]], words[place]):
+            if _are_equal(documents[group[0]], documents[place], words[group[0]], words[place]):
                 group.append(place)
                 break
         else:
@@ -37,8 +36,8 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     return ordered
 
 
-def _are_equal(scores: tuple[float | None, float | None], words: set[str], others: set[str]) -> bool:
-    if scores[0] is not None and scores[1] is not None and math.isclose(*scores, rel_tol=_SAME_SCORE):
+def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
+    if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
         return True
     # Most texts differ in length already, and need no look at their words.
     shorter, longer = sorted((len(words), len(others)))
