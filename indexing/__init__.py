@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from haystack.document_stores.types import DocumentStore
 
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
 from prefrag.indexing.corpora import index_corpus
 from prefrag.indexing.deletion import delete_documents, find_vanished, prune, prune_passages, select_below
 from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
@@ -26,6 +26,7 @@ from prefrag.indexing.report import (
     Skipped,
     Tally,
 )
+from prefrag.indexing.skipped_files import keep_skipped
 from prefrag.indexing.stores import open_passages
 
 if TYPE_CHECKING:
@@ -122,5 +123,7 @@ def index(
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
+    if store == "tantivy":
+        keep_skipped(index_path(index), report, real)
     report.seconds = time.perf_counter() - started
     return report

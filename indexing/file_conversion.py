@@ -108,7 +108,7 @@ class FileConverter:
         _mark(found, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
-        of_the_file |= {"file_hash": file_hash, "split_count": len(found)}
+        of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(found)}
         if modified is not None:
             of_the_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
         return [

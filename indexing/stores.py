@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -71,10 +71,10 @@ class PassageStore:
         )
         return {document.id: document for document in found}
 
-    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
         """Find passages by their metadata."""
         if values:
-            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
+            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": list(values)})
 
     def all(self) -> Iterator[Document]:
         """Iterate over every passage."""
@@ -131,7 +131,7 @@ class ElasticsearchPassageStore(PassageStore):
 
     # An acknowledged request is safe, so larger batches would only cost memory.
     batch = 2_000
-    _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
+    _LISTED = ("title", "file_path", "file_hash", "file_size", "split_count", "corpus", "kind", "date", "modified")
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
         """Wrap a store and make its earlier writes visible."""
@@ -160,10 +160,10 @@ class ElasticsearchPassageStore(PassageStore):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
         return found
 
-    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
         """Find passages by their metadata."""
         if values:
-            yield from self._scan({"terms": {field: values}})
+            yield from self._scan({"terms": {field: list(values)}})
 
     def all(self) -> Iterator[Document]:
         """Iterate over every passage."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,7 @@ class PendingChanges(PassageStore):
         """Get passages."""
         return {**self._stored.by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
 
-    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
         """Find passages by their metadata."""
         return self._stored.where(field, values)
 

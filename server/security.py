@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
-    r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+)?"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
 # What proxies and tunnels add: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.

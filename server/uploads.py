@@ -23,7 +23,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile
-from prefrag.indexing.discovery import OTHER_KIND, has_read_name
+from prefrag.indexing.discovery import has_read_name, why_left_out
 from prefrag.indexing.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
 from prefrag.indexing.shared_uploads import Room, describe_index, find_room, uploaded_path
 from prefrag.indexing.stores import ORIGIN_FIELDS, open_passages
@@ -170,7 +170,7 @@ class _Form:
         try:
             name = read_name(sent)
             if not has_read_name(Path(name)):
-                raise ValueError(OTHER_KIND)
+                raise ValueError(why_left_out(Path(name).suffix.lower()))
             # Exclusive: the first one of a name is taken.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
@@ -208,6 +208,11 @@ class UploadedFile:
 def document_id(kind: str, path: str) -> str:
     """Make the id under which clients know a document, which tells nothing of its path."""
     return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
+
+
+def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
+    """Make the id of an uploaded file that is no corpus."""
+    return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
 
 
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:

@@ -31,11 +31,11 @@ BUDGET = {
     "cli": 2_386,
     "components": 20_107,
     "evaluation": 9_120,
-    "indexing": 5_581,
+    "indexing": 5_630,
     "pipelines": 1_941,
-    "server": 5_407,
+    "server": 5_652,
     "training": 5_896,
-    "tests": 53_096,
+    "tests": 53_404,
 }
 
 

@@ -2,7 +2,7 @@
 
 import { count, icon, make, strange } from "./dom.js";
 import { feedbackForm } from "./feedback.js";
-import { dateOf, kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js";
+import { dateOf, kindBadge, kindOf, placeOf, splitAtSentence, standingOf, titleOf } from "./kinds.js";
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
@@ -103,7 +103,7 @@ function evidenceItem(one, known, answer) {
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
-      strange("span", [one.title, document && placeOf(document), dated].filter(Boolean).join(" · "))));
+      strange("span", [one.title, document && placeOf(document), dated].filter(Boolean).join(" · ")), document && standingOf(document)));
 }
 
 // The guess of a reader is in its result alone.
@@ -159,7 +159,8 @@ function sourceItem(document, documents) {
   },
     make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
       strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
-    (placeOf(document) || dateOf(document)) && strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · "), "hint"),
+    (placeOf(document) || dateOf(document) || document.standing) && make("span", { class: "hint" },
+      strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · ")), standingOf(document)),
     strange("span", shown.slice(0, SNIPPET), "snippet")));
 }
 

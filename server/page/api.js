@@ -21,14 +21,14 @@ export class Failure extends Error {
 /**
  * Call a route that answers with JSON.
  * @param {string} path The path, without a slash before it.
- * @param {{method?: string, json?: any, form?: FormData}} [request] The body, if there is one.
+ * @param {{method?: string, json?: any}} [request] The body, if there is one.
  * @returns {Promise<any>}
  * @throws {Failure}
  */
-export async function call(path, { method = "GET", json, form } = {}) {
-  const response = await send(path, {
+export async function call(path, { method = "GET", json } = {}) {
+  const response = await receive(path, {
     method,
-    body: form ?? (json === undefined ? undefined : JSON.stringify(json)),
+    body: json === undefined ? undefined : JSON.stringify(json),
     headers: json === undefined ? {} : { "Content-Type": "application/json" },
   });
   return response.json();
@@ -41,7 +41,7 @@ export async function call(path, { method = "GET", json, form } = {}) {
  * @throws {Failure}
  */
 export async function callForFile(path) {
-  return (await send(path, { method: "GET" })).blob();
+  return (await receive(path, { method: "GET" })).blob();
 }
 
 /**
@@ -67,7 +67,7 @@ export async function callIfThere(path) {
  * @throws {Failure}
  */
 export async function* streamRun(pipeline, body, signal) {
-  const response = await send(`${encodeURIComponent(pipeline)}/run`, {
+  const response = await receive(`${encodeURIComponent(pipeline)}/run`, {
     method: "POST",
     body: JSON.stringify({ ...body, stream: true }),
     headers: { "Content-Type": "application/json" },
@@ -81,7 +81,34 @@ export async function* streamRun(pipeline, body, signal) {
   }
 }
 
-async function send(path, request) {
+/**
+ * Send a form, and tell how much of it has arrived, which `fetch` does not.
+ * @param {string} path The path.
+ * @param {FormData} form The form.
+ * @param {(share: number) => void} onShare Is called with what has arrived, from 0 to 1.
+ * @returns {Promise<any>} What the service answers.
+ * @throws {Failure}
+ */
+export function send(path, form, onShare) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", new URL(path, document.baseURI));
+    const key = readKey();
+    if (key) request.setRequestHeader("Authorization", `Bearer ${key}`);
+    request.responseType = "json";
+    request.upload.onprogress = ({ loaded, total }) => onShare(total ? loaded / total : 0);
+    request.upload.onload = () => onShare(1);
+    request.onerror = () => reject(new Failure(0, ""));
+    request.onload = () => {
+      if (request.status < 300) return resolve(request.response);
+      if (request.status === 401) document.dispatchEvent(new CustomEvent("key-needed"));
+      return reject(new Failure(request.status, readDetail(request.response?.detail), null, Number(request.getResponseHeader("Retry-After")) || null));
+    };
+    request.send(form);
+  });
+}
+
+async function receive(path, request) {
   const key = readKey();
   const headers = { ...request.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
   let response;

@@ -70,9 +70,11 @@ function content(name, opened, found, sentence) {
     strange("p", [opened.name === opened.title ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
     strange("p", opened.title || opened.name, "document-name"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
-    opened.original && make("p", {}, make("button", {
-      type: "button", class: "quiet-button", on: { click: () => save(name, opened, status) },
-    }, icon("out"), "Save the file")),
+    make("p", { class: "panel-actions" },
+      opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask about this alone"),
+      opened.original && make("button", {
+        type: "button", class: "quiet-button", on: { click: () => save(name, opened, status) },
+      }, icon("out"), "Save the file")),
     status,
     opened.original && opened.kind === "pdf" && pdfPage(name, opened, found, sentence),
     make("ol", { class: `passages passages-${opened.kind === "code" ? "code" : "text"}` }, passages.map((passage, number) =>
@@ -128,6 +130,11 @@ function placed(tag, { left, top, width, height }, text = "") {
   const node = make(tag, {}, text);
   for (const [name, share] of Object.entries({ left, top, width, height })) node.style[name] = `${100 * share}%`;
   return node;
+}
+
+function askAbout(collection, { name, hash }) {
+  for (const one of document.querySelectorAll("dialog[open]")) one.close();
+  document.dispatchEvent(new CustomEvent("ask-about", { detail: { collection, name, hash } }));
 }
 
 async function save(name, { id, name: file }, status) {

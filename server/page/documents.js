@@ -1,13 +1,19 @@
-/** The documents of a collection: listed, uploaded, deleted. */
+/** The documents of a collection: listed, narrowed, uploaded, deleted. */
 
 import { call } from "./api.js";
 import { openDocument } from "./document.js";
 import { announce, byId, count, icon, make, strange } from "./dom.js";
 import { describe } from "./failures.js";
+import { formName, isWithin } from "./kinds.js";
+import { byName, DocumentTree } from "./tree.js";
+import { folderRefusal, sentenceOf, upload } from "./upload.js";
 
 const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
-const SHOWN = 200;
+// With fewer there is nothing to narrow, and folders are open at first.
+const FEW = 5, OPEN = 40;
+const MOST_FAILED = 200;
+let status = null;
 let collections = [];
 let chosen = "";
 let mayWrite = false;
@@ -31,21 +37,23 @@ async function draw(said = null) {
   const collection = collections.find((one) => one.name === chosen);
   const writes = mayWrite && (collection?.writes ?? true);
   const list = make("div", { class: "document-list" }, make("p", { class: "hint" }, "Loading …"));
-  const problem = make("div", { role: "status", class: "upload-status" }, said);
+  status = make("div", { role: "status", class: "upload-status" }, said);
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
     collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone(problem) : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write. On the machine that serves, open the address that its terminal shows."),
-    problem, list);
+    writes ? dropZone() : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write. On the machine that serves, open the address that its terminal shows."),
+    status, list);
   if (!collection) {
     list.replaceChildren(make("p", { class: "empty" }, "There is nothing yet."));
     return;
   }
   try {
-    const { documents } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
-    list.replaceChildren(...documents.length
-      ? searchedList(documents, writes)
-      : [make("p", { class: "empty" }, collection.passages ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents.")]);
+    const { documents, failed = [] } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
+    if (!list.isConnected) return;
+    list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
+      ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents.")]));
+    if (documents.length) showTree(list, documents, writes);
+    if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }
@@ -78,35 +86,35 @@ function collectionChoice() {
     make("label", { class: "choice" }, make("span", {}, "Collection"), select), form);
 }
 
-function dropZone(status) {
+function dropZone() {
   const input = make("input", { type: "file", multiple: true, id: "files", class: "visually-hidden" });
-  const zone = make("div", { class: "drop" }, icon("upload"), make("p", {}, "Drop files here, or"),
+  input.addEventListener("change", () => add([...input.files]));
+  return make("div", { class: "drop" }, icon("upload"), make("p", {}, "Drop files anywhere on the page, or"),
     input, make("label", { for: "files", class: "button" }, "Choose files"));
-  input.addEventListener("change", () => upload([...input.files], status));
-  zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("is-over"); });
-  zone.addEventListener("dragleave", () => zone.classList.remove("is-over"));
-  zone.addEventListener("drop", (event) => {
-    event.preventDefault();
-    zone.classList.remove("is-over");
-    upload([...event.dataTransfer.files], status);
-  });
-  return zone;
 }
 
-async function upload(files, status) {
+/**
+ * Upload files to the collection that is shown.
+ * @param {File[]} files The files.
+ * @param {string[]} [folders] The names of folders, which are refused.
+ */
+export async function add(files, folders = []) {
+  const refused = folders.map((name) => make("p", { class: "problem" }, icon("warning"), strange("span", folderRefusal(name))));
+  status.replaceChildren(...refused);
   if (!files.length) return;
-  status.replaceChildren(make("p", { class: "hint" }, make("span", { class: "pulse", "aria-hidden": "true" }), `Indexing ${count(files.length, "file")} …`));
-  const form = new FormData();
-  files.forEach((file) => form.append("files", file, file.name));
+  const words = make("span", {});
+  status.replaceChildren(make("p", { class: "hint" }, make("span", { class: "pulse", "aria-hidden": "true" }), words), ...refused);
   try {
-    const report = await call(`collections/${encodeURIComponent(chosen)}/documents`, { method: "POST", form });
+    const report = await upload(chosen, files, (how) => { words.textContent = `${count(files.length, "file")}: ${how}`; });
     collections = await onChange();
-    await draw(reportOf(report));
+    await draw(make("div", {}, reportOf(report), refused));
   } catch (failure) {
-    const { title, text } = describe(failure);
-    status.replaceChildren(make("p", { class: "problem" }, icon("warning"), strange("span", `${title}. ${text}`)));
+    status.replaceChildren(make("p", { class: "problem" }, icon("warning"), strange("span", sentenceOf(failure))), ...refused);
   }
 }
+
+/** @returns {string} The collection that is shown. */
+export const shownCollection = () => chosen;
 
 function reportOf({ written = 0, replaced = 0, unchanged = 0, skipped = [] }) {
   const parts = [`${count(written, "passage")} written`];
@@ -117,42 +125,37 @@ function reportOf({ written = 0, replaced = 0, unchanged = 0, skipped = [] }) {
       make("li", {}, icon("warning"), strange("span", `${one.name}: ${one.reason}`)))));
 }
 
-// A folder can hold many thousands: those that fit a few screens are drawn, and more when they are asked for.
-function searchedList(documents, writes) {
+function showTree(list, documents, writes) {
+  documents.sort(byName);
+  const tree = new DocumentTree(view, { open: (one) => openDocument(chosen, one.id), remove: writes ? askToDelete : null });
+  const field = (label, input) => make("label", { class: "choice" }, make("span", {}, label), input);
   const search = make("input", { type: "search", placeholder: "Search by name", "aria-label": "Search the documents by name", autocomplete: "off" });
+  const kinds = [...new Set(documents.map((one) => one.kind))].map((kind) => ({ kind, name: formName(kind) })).sort(byName);
+  const kind = make("select", {}, make("option", { value: "" }, "All"), kinds.map((one) => make("option", { value: one.kind }, one.name)));
+  const [from, to] = [make("input", { type: "date" }), make("input", { type: "date" })];
   const told = make("p", { class: "hint", role: "status" });
-  const files = make("ul", { class: "files" });
-  const more = make("button", { type: "button", class: "quiet-button" }, `Show ${SHOWN} more`);
-  let found = documents;
-  let shown = 0;
-  function show() {
-    files.append(...found.slice(shown, shown + SHOWN).map((document) => fileItem(document, writes)));
-    shown = files.childElementCount;
-    more.hidden = shown === found.length;
-    told.textContent = found.length === documents.length && more.hidden ? "" : `${count(found.length, "document")}, ${shown} shown.`;
-  }
-  search.addEventListener("input", () => {
+  function show(again = false) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = documents.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-    files.replaceChildren();
-    shown = 0;
-    show();
-  });
-  more.addEventListener("click", show);
+    const isNarrowed = Boolean(words.length || kind.value || from.value || to.value);
+    const found = isNarrowed ? documents.filter((one) => words.every((word) => one.name.toLowerCase().includes(word)) &&
+      (!kind.value || one.kind === kind.value) && isWithin(one.date ?? one.modified, from.value, to.value)) : documents;
+    tree.show(found, isNarrowed || documents.length <= OPEN, again);
+    tree.node.hidden = !found.length;
+    told.textContent = isNarrowed ? `${found.length.toLocaleString("en")} of ${count(documents.length, "document")}.` : "";
+  }
+  for (const one of [search, kind, from, to]) one.addEventListener("input", () => show());
+  list.append(...(documents.length > FEW ? [make("div", { class: "document-search", role: "group", "aria-label": "Narrow the list" }, search,
+    field("Kind", kind), field("From", from), field("To", to), told)] : []), tree.node);
   show();
-  return [documents.length > 5 && make("div", { class: "document-search" }, search, told), files, more].filter(Boolean);
 }
 
-function fileItem(document, writes) {
-  const remove = writes && make("button", {
-    type: "button", class: "icon-button", "aria-label": `Delete ${document.name}`,
-    on: { click: (event) => askToDelete(document, event.currentTarget) },
-  }, icon("trash"));
-  const open = make("button", {
-    type: "button", class: "file-name link-button strange", dir: "auto", on: { click: () => openDocument(chosen, document.id) },
-  }, document.name);
-  return make("li", { class: "file" }, icon("own"), open,
-    make("span", { class: "hint" }, count(document.passages ?? 0, "passage")), remove);
+function failedFiles(failed) {
+  const items = failed.slice(0, MOST_FAILED).map(({ name, folder, reason }) => make("li", {}, icon("warning"),
+    make("span", {}, strange("span", folder ? `${folder}/${name}` : name), ": ", strange("span", reason))));
+  return make("details", { class: "failed-files" },
+    make("summary", {}, `${count(failed.length, "file")} could not be read, or not as a whole`),
+    make("ul", { class: "skipped" }, items),
+    failed.length > items.length && make("p", { class: "hint" }, `These are the first ${items.length}.`));
 }
 
 async function askToDelete(document) {

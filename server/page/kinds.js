@@ -60,6 +60,38 @@ export function dateOf({ date, date_in: where, modified }) {
   return modified ? `changed ${modified}` : "";
 }
 
+const STANDINGS = { superseded: "superseded", draft: "draft", old: "old" };
+
+/** @param {object} document A document that may say of itself that it counts no more. @returns {HTMLElement|undefined} Its mark. */
+export function standingOf({ standing }) {
+  return STANDINGS[standing] && make("span", { class: "standing" }, STANDINGS[standing]);
+}
+
+/**
+ * Find whether a date, of a day or a month, lies between two days, which may be empty.
+ * @param {string|undefined} date @param {string} from @param {string} to @returns {boolean}
+ */
+export function isWithin(date, from, to) {
+  if (!from && !to) return true;
+  return Boolean(date) && date >= from.slice(0, date.length) && (!to || date <= to.slice(0, date.length));
+}
+
+const FORMS = {
+  code: "Code", corpus: "Corpus", csv: "Table", docx: "Word", epub: "Book", html: "Web page", mail: "Mail", markdown: "Markdown",
+  pptx: "Slides", text: "Text", xlsx: "Excel",
+};
+
+/** @param {string} form The form in which a file is read. @returns {string} Its name. */
+export const formName = (form) => FORMS[form] ?? form.toUpperCase();
+
+/** @param {number|null} bytes @returns {string} For example `12 kB`; empty where it is not known. */
+export function sizeName(bytes) {
+  if (typeof bytes !== "number") return "";
+  const [unit, divisor] = bytes < 1e3 ? ["B", 1] : bytes < 1e6 ? ["kB", 1e3] : ["MB", 1e6];
+  const size = bytes / divisor;
+  return `${size < 10 && divisor > 1 ? size.toFixed(1) : Math.round(size)} ${unit}`;
+}
+
 /**
  * Cut a passage around its best sentence.
  * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.

@@ -3,18 +3,22 @@
 import { call, callIfThere } from "./api.js";
 import { connectConversations, drawConversations } from "./conversations.js";
 import { byId } from "./dom.js";
-import { confirm, showDocuments } from "./documents.js";
+import { areReady, attachDocument, attachment, connectAttachments, detachAll, showAttaching } from "./attach.js";
+import { add, confirm, showDocuments, shownCollection } from "./documents.js";
 import { describe } from "./failures.js";
 import { showFolder } from "./folder.js";
 import { clearConversations, historyOf, keepConversation, newConversation } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
-import { chosenPipeline, runOptions, showOptions } from "./options.js";
+import { narrowing } from "./narrow.js";
+import { chosenCollection, chosenPipeline, onlyOwn, runOptions, showOptions } from "./options.js";
 import { TurnView } from "./run.js";
+import { showSuggestions } from "./suggestions.js";
 import { useToken } from "./token.js";
 
 const question = byId("question");
 let conversation = newConversation();
 let running = null;
+let waiting = false;
 let access = null;
 let collections = null;
 
@@ -36,6 +40,7 @@ async function start() {
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
   byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
+  document.dispatchEvent(new CustomEvent("options"));
 }
 
 async function listCollections() {
@@ -52,17 +57,25 @@ function notice(text) {
 
 // Asking
 
-async function ask(text) {
-  if (running || !text) return;
+async function ask(text, more = {}) {
+  if (running || waiting || !text) return;
   if (!chosenPipeline()) {
     await start();
     // The question stays where it was typed.
     if (!chosenPipeline()) return;
   }
+  waiting = true;
+  const ready = await areReady().finally(() => { waiting = false; });
+  // What was wrong with a file stands beside the question, which stays.
+  if (!ready) return;
   if (question.value.trim() === text) question.value = "";
   fit();
   const earlier = historyOf(conversation.turns);
-  const turn = { question: text, pipeline: chosenPipeline(), options: runOptions(), events: [], result: null, failure: null };
+  const { names, options } = attachment();
+  // What is attached or suggested is asked about certain documents already.
+  const narrowed = names.length || more.sources ? { options: {}, words: "" } : narrowing();
+  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...more },
+    attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
@@ -80,9 +93,14 @@ async function ask(text) {
 
 function addTurn(turn, owner) {
   const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question));
-  byId("welcome").hidden = true;
+  showWelcome(false);
   byId("turns").append(view.node);
   return view;
+}
+
+function showWelcome(shown) {
+  byId("welcome").hidden = !shown;
+  byId("ask-title").hidden = shown;
 }
 
 function showRunning() {
@@ -123,7 +141,8 @@ function open(one) {
   running?.abort();
   conversation = one;
   byId("turns").replaceChildren();
-  byId("welcome").hidden = one.turns.length > 0;
+  showWelcome(!one.turns.length);
+  suggest();
   one.turns.forEach((turn) => addTurn(turn, one).restore());
   drawConversations();
   showView("ask");
@@ -132,6 +151,7 @@ function open(one) {
 }
 
 function begin() {
+  detachAll();
   open(newConversation());
 }
 
@@ -159,11 +179,34 @@ byId("show-ask").addEventListener("click", () => {
 byId("show-documents").addEventListener("click", async () => {
   showView("documents");
   showSidebar(false);
-  await showDocuments(collections ?? [], Boolean(access?.writes), async () => {
-    const listed = await listCollections();
-    showOptions((await call("pipelines")).pipelines, collections);
-    return listed;
-  });
+  await showDocuments(collections ?? [], Boolean(access?.writes), listAnew);
+});
+
+async function listAnew() {
+  const listed = await listCollections();
+  showOptions((await call("pipelines")).pipelines, collections);
+  return listed;
+}
+
+connectAttachments({
+  mayWrite: () => Boolean(access?.writes && (collections?.find((one) => one.name === chosenCollection())?.writes ?? true)),
+  changed: listAnew,
+  documentsView: () => (byId("documents-view").hidden ? null : { name: shownCollection(), add }),
+});
+document.addEventListener("ask-about", ({ detail }) => {
+  showView("ask");
+  attachDocument(detail);
+  question.focus();
+});
+// The demo has questions of its own. No query of one that a document has worded leaves the machine.
+function suggest() {
+  const isDemo = !byId("examples").hidden;
+  showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, onlyOwn()));
+}
+
+document.addEventListener("options", () => {
+  showAttaching();
+  suggest();
 });
 
 function showSidebar(open) {

@@ -32,6 +32,17 @@ export function chosenCollection() {
   return chosen.index;
 }
 
+/** @param {string} name The collection to choose. */
+export function chooseCollection(name) {
+  chosen.index = name;
+  draw();
+}
+
+/** @returns {object} The options of a question of one's own documents alone. */
+export function onlyOwn() {
+  return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
+}
+
 /** @param {string} name @returns {boolean} Whether a source is one of the web. */
 export function isExternal(name) {
   return pipelines.some((one) => one.sources.some((source) => source.name === name && source.external));
@@ -66,6 +77,7 @@ function isOff(source) {
 }
 
 function draw() {
+  document.dispatchEvent(new CustomEvent("options"));
   const sources = current()?.sources ?? [];
   byId("options").replaceChildren(
     ...(collections?.length > 1 ? [choice("Collection", collections.map((one) => one.name), chosen.index, (name) => { chosen.index = name; })] : []),
@@ -78,6 +90,7 @@ function draw() {
     // A command of the reason stands between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
+    byId("closed").title = byId("closed").textContent;
   }
 }
 

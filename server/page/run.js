@@ -2,7 +2,7 @@
 
 import { answerCard, foundSoFar, spokenAnswer } from "./answer.js";
 import { Failure, streamRun } from "./api.js";
-import { announce, make, strange } from "./dom.js";
+import { announce, icon, make, strange } from "./dom.js";
 import { describe, failureBox } from "./failures.js";
 import { isExternal } from "./options.js";
 import { Steps } from "./steps.js";
@@ -20,7 +20,10 @@ export class TurnView {
     this.askAgain = askAgain;
     this.steps = new Steps(isExternal);
     this.outcome = make("div", { class: "outcome" });
-    this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"), this.steps.node, this.outcome);
+    this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"),
+      turn.attached?.length > 0 && make("p", { class: "hint asked-of" }, icon("attached"),
+        make("span", {}, "Asked about ", strange("span", turn.attached.join(", ")), " alone")),
+      turn.narrowed && strange("p", `Only ${turn.narrowed}`, "hint asked-of"), this.steps.node, this.outcome);
   }
 
   /** Show a turn that ended earlier. */

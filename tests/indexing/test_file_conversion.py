@@ -153,7 +153,7 @@ def test_front_matter_with_aliases_is_text_and_is_not_expanded(converter: FileCo
     # Haystack 3 adds where in the text a passage begins.
     own = passages[0].meta.keys() - {"split_idx_start"}
     places = {"file_path", "folder", "file_name", "kind"}
-    assert own - {"heading"} == {"title", *places, "file_hash", "split_id", "split_count"}
+    assert own - {"heading"} == {"title", *places, "file_hash", "file_size", "split_id", "split_count"}
 
 
 @needs_markdown

@@ -1,10 +1,7 @@
 """The page at ``/`` in a real browser: on the demo and on documents of one's own, without a language model."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.browser import ask, nameless_controls, overflows
-from tests.server_process import CHECKOUT, server_process
+from tests.integration.browser import ask
+from tests.server_process import CHECKOUT
 
 Open = Callable[..., Any]
 ANSWERED = "Which architect drew the customs house in which the Plover Suite was written?"
@@ -200,178 +197,6 @@ class TestDemo:
         page.reload()
         page.wait_for_selector("[data-source]")
         assert names.count() == 2
-
-
-@pytest.fixture(scope="module")
-def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
-    """A server on documents of one's own, and a key that may write."""
-    folder = tmp_path_factory.mktemp("own")
-    (folder / "notes.md").write_text(
-        "# The crane\n\nAda Quill keeps the crane. It stands in Ostermoor.\n", encoding="utf-8"
-    )
-    settings = {"PREFRAG_DATA_DIR": str(folder / "data"), "PREFRAG_WEB": "off", "PREFRAG_COLLECTIONS": "all"}
-
-    def prefrag(*arguments: str) -> str:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
-        command = [sys.executable, "-m", "prefrag.cli.main", *arguments]
-        environment = {**kept, **settings, "PYTHONPATH": str(CHECKOUT)}
-        return subprocess.run(command, env=environment, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
-
-    prefrag("index", str(folder / "notes.md"))
-    key = prefrag("keys", "add", "ada", "--write").split()[0]
-    with server_process("-m", "prefrag.cli.main", "serve", folder=folder, **settings) as client:
-        yield client, key
-
-
-class TestDocuments:
-    @pytest.fixture
-    def page(self, browser: Any, own_documents: tuple[httpx.Client, str]) -> Iterator[Any]:
-        server, key = own_documents
-        context = browser.new_context()
-        page = context.new_page()
-        page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
-        page.goto(str(server.base_url))
-        page.wait_for_selector("[data-source]")
-        yield page
-        context.close()
-
-    def test_a_file_is_uploaded_answers_a_question_and_is_deleted(self, page: Any):
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_text("notes.md").wait_for()
-        file = {"name": "board.md", "mimeType": "text/markdown", "buffer": b"The harbour board meets in Pellhaven."}
-        page.set_input_files("#files", [file])
-        page.locator(".done").wait_for()
-        assert page.locator(".done").inner_text() == "1 passage written."
-        assert page.locator(".file-name").all_inner_texts() == ["board.md", "notes.md"]
-
-        page.get_by_role("button", name="Ask", exact=True).click()
-        ask(page, "Where does the harbour board meet?")
-        assert "board" in page.locator(".card").inner_text()
-
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_role("button", name="Delete board.md").click()
-        assert "board.md and its 1 passage are removed" in page.locator("#confirm-dialog").inner_text()
-        page.get_by_role("button", name="Delete", exact=True).click()
-        page.get_by_text("1 passage deleted.").wait_for()
-        assert page.locator(".file-name").all_inner_texts() == ["notes.md"]
-
-    def test_a_source_opens_its_document_at_the_sentence_and_gives_its_file(self, page: Any):
-        page.get_by_role("button", name="Documents", exact=True).click()
-        lines = "".join(f"## Quay {n}\n\n{f'Ship {n} lies at this quay. ' * 30}\n\n" for n in range(60))
-        text = f"# Quays\n\n{lines}## The last\n\nThe pilot of Saltholm is called Ines Hale.\n"
-        page.set_input_files("#files", [{"name": "quays.md", "mimeType": "text/markdown", "buffer": text.encode()}])
-        page.locator(".done").wait_for()
-        page.get_by_role("button", name="Ask", exact=True).click()
-        ask(page, "What is the pilot of Saltholm called?").locator(".source").first.click()
-
-        page.get_by_role("button", name="Open the document").click()
-
-        found = page.locator("#document .is-found mark")
-        found.wait_for()
-        assert "Ines Hale" in found.inner_text()
-        page.wait_for_function("""() => {
-          const mark = document.querySelector("#document .is-found mark").getBoundingClientRect();
-          return mark.top > 0 && mark.bottom < innerHeight;
-        }""")
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Save the file").click()
-        assert Path(download.value.path()).read_bytes() == text.encode()
-        page.keyboard.press("Escape")
-        page.keyboard.press("Escape")
-
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_role("button", name="quays.md", exact=True).click()
-        page.locator("#document .passages li").nth(60).wait_for(state="attached")
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="Delete quays.md").click()
-        page.get_by_role("button", name="Delete", exact=True).click()
-        page.get_by_text("passages deleted.").wait_for()
-
-    def test_files_are_dropped_and_what_cannot_be_read_is_named(self, page: Any):
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_text("notes.md").wait_for()
-        dropped = page.evaluate_handle(
-            """() => {
-              const data = new DataTransfer();
-              data.items.add(new File(["Plain words."], "dropped.txt", { type: "text/plain" }));
-              data.items.add(new File([new Uint8Array([0, 1, 2])], "odd.xyz"));
-              return data;
-            }"""
-        )
-
-        page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
-
-        page.locator(".done").wait_for()
-        assert "odd.xyz" in page.locator(".skipped").inner_text()
-        assert "dropped.txt" in page.locator(".files").inner_text()
-
-    def test_a_long_name_is_no_wider_than_a_phone_and_every_control_has_a_name(self, page: Any):
-        page.set_viewport_size({"width": 390, "height": 844})
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_text("notes.md").wait_for()
-        name = "x" * 120 + ".txt"
-        page.set_input_files("#files", [{"name": name, "mimeType": "text/plain", "buffer": b"Long."}])
-        page.locator(".done").wait_for()
-
-        assert not overflows(page)
-        assert nameless_controls(page) == []
-
-    def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
-        page.get_by_role("button", name="Documents", exact=True).click()
-        page.get_by_text("notes.md").wait_for()
-        page.get_by_label("Name of the new collection").fill("minutes")
-        page.get_by_role("button", name="Add").click()
-        page.set_input_files(
-            "#files", [{"name": "may.txt", "mimeType": "text/plain", "buffer": b"The crane was sold in May."}]
-        )
-        page.locator(".done").wait_for()
-        page.get_by_role("button", name="Ask", exact=True).click()
-        page.get_by_label("Collection").first.select_option("minutes")
-
-        with page.expect_request("**/prefrag/run") as sent:
-            ask(page, "When was the crane sold?")
-
-        assert json.loads(sent.value.post_data)["index"] == "minutes"
-        assert "may" in page.locator(".card").inner_text()
-
-    def test_thumbs_and_a_comment_are_kept_by_the_server_without_the_passages(self, page: Any):
-        ask(page, "Who keeps the crane?")
-        page.get_by_role("button", name="No, it was not").click()
-        page.get_by_label("Comment (optional)").fill("It was another one.")
-        page.get_by_label("The right answer (optional)").fill("Ada Quill")
-        with page.expect_request("**/feedback") as sent:
-            page.get_by_role("button", name="Send feedback").click()
-        page.get_by_text("Thank you.").wait_for()
-
-        assert sent.value.response().status == 200
-        given = json.loads(sent.value.post_data)
-        assert (given["rating"], given["answer"]) == ("down", "Ada Quill")
-        assert given["result"]["question"] == "Who keeps the crane?"
-        assert all("content" not in passage for passage in given["result"]["documents"])
-        page.reload()
-        page.get_by_role("button", name="Who keeps the crane?", exact=True).click()
-        assert page.get_by_text("Thank you.").is_visible()
-
-    def test_a_web_that_is_closed_is_shown_as_closed(self, page: Any):
-        assert page.get_by_label("Web").is_disabled()
-        assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
-
-    def test_the_command_that_opens_the_web_is_shown_as_one(self, page: Any):
-        web = {"name": "web", "external": True, "open": False, "reason": "allow it with `prefrag index --web` or so"}
-        served = {"name": "prefrag", "sources": [web], "preferred": "web", "top_k": 5, "max_steps": 4}
-        page.route("**/pipelines", lambda route: route.fulfill(json={"pipelines": [served]}))
-        page.reload()
-
-        assert page.locator("#closed code").inner_text() == "prefrag index --web"
-        assert page.locator("#closed").inner_text() == "Allow it with prefrag index --web or so."
-
-    def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
-        page = open_page()
-
-        page.get_by_role("button", name="Documents", exact=True).click()
-
-        page.get_by_text("Uploading and deleting need a key that may write.").wait_for()
-        assert page.locator("#files").count() == 0
 
 
 class TestKey:

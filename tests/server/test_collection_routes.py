@@ -136,10 +136,36 @@ class TestList:
         documents = {each.pop("name"): each for each in response.json()["documents"]}
         assert documents["board.md"]["uploaded"] is False
         assert documents["tower.md"]["uploaded"] is True
-        assert documents["tower.md"]["passages"] == 1
+        tower = documents["tower.md"]
+        assert (tower["passages"], tower["kind"], tower["size"]) == (1, "markdown", len(TOWER))
+        assert tower["modified"] <= "9999"
+        assert {each["folder"] for each in documents.values()} == {""}
         assert str(BOARD.parent) not in response.text
         assert os.environ["PREFRAG_DATA_DIR"] not in response.text
         assert client.get("/collections/absent/documents").status_code == 404
+
+    def test_names_folders_relative_to_the_collection_and_what_could_not_be_read(self, client: Client, tmp_path: Path):
+        for name, text in {"a.txt": "One.", "letters/2024/b.txt": "Two.", "letters/empty.txt": ""}.items():
+            (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "own" / name).write_text(text, encoding="utf-8")
+        indexing.index([tmp_path / "own"], index="own")
+
+        response = client.get("/collections/own/documents")
+
+        listed = response.json()
+        assert {each["name"]: each["folder"] for each in listed["documents"]} == {"a.txt": "", "b.txt": "letters/2024"}
+        assert listed["failed"] == [{"name": "empty.txt", "folder": "letters", "reason": "it is empty"}]
+        assert str(tmp_path) not in response.text
+
+    def test_an_uploaded_file_is_asked_about_alone_by_its_hash(self, client: Client):
+        client.upload("default", other_md="# Other towers\n\nBen built the other tower.\n")
+        [taken] = client.upload("default", tower_md=TOWER, photo_raw=b"0").json()["documents"]
+
+        opened = client.get(f"/collections/default/documents/{taken['id']}").json()
+
+        only = {"field": "meta.file_hash", "operator": "in", "value": [opened["hash"]]}
+        found = client.ask(filters=only).json()["result"]["documents"]
+        assert {each["file"] for each in found} == {"tower.md"}
 
     def test_of_elasticsearch_fails_while_it_is_down_and_uploads_need_a_place_there(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -156,6 +182,19 @@ class TestList:
         assert "PREFRAG_STATE=elasticsearch on each server" in refused.json()["detail"]
         assert "No Elasticsearch answers at (withheld)" in failed.json()["detail"]
         assert kept("default") == {}
+
+    def test_questions_are_made_beside_the_requests_once_for_each_state(self, client: Client):
+        client.upload("halls", hall_md="# North Hall\n\nThe North Hall was built in 1966 by the harbour.\n")
+        route = "/collections/halls/questions"
+
+        assert client.get(route).json() == {"questions": [], "pending": True}
+        wait_until(lambda: not client.get(route).json()["pending"])
+
+        made = {"questions": [{"question": "When was the North Hall built?", "name": "hall.md"}], "pending": False}
+        assert client.get(route).json() == made
+        with patch("prefrag.server.suggested_questions.find_questions", side_effect=AssertionError):
+            assert client.get(route).json() == made
+        assert client.get("/collections/absent/questions").status_code == 404
 
     def test_is_in_the_description_of_the_service(self, client: Client):
         paths = client.get("/openapi.json").json()["paths"]
@@ -268,7 +307,9 @@ class TestUpload:
     def test_makes_a_collection_that_is_found_at_once_and_stays_away_from_the_web(self, client: Client):
         response = client.upload("fresh", tower_md=TOWER, notes_txt="Nothing of note.")
 
-        assert response.json() == {"written": 2, "replaced": 0, "unchanged": 0, "deleted": 0, "skipped": []}
+        report = response.json()
+        assert [each["name"] for each in report.pop("documents")] == ["notes.txt", "tower.md"]
+        assert report == {"written": 2, "replaced": 0, "unchanged": 0, "deleted": 0, "skipped": []}
         assert client.found("fresh") == ["Towers\nAda built the tower."]
         assert kept("fresh") == {"tower.md": TOWER, "notes.txt": "Nothing of note."}
         assert TantivyDocumentStore(index="fresh").read_web_consent() is False
@@ -306,7 +347,7 @@ class TestUpload:
 
         response = client.upload("fresh", tower_md=TOWER, photo_raw=b"\x00\x01", empty_txt="")
         skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
-        assert "none of the kinds of file that are read" in skipped["photo.raw"]
+        assert skipped["photo.raw"] == "pictures hold no text"
         assert skipped["empty.txt"] == "it is empty"
 
         client.upload("fresh", tower_md=b"\x00\x00")

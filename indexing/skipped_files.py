@@ -1,0 +1,46 @@
+"""What could not be read of the files of an index, kept beside it, so that it can still be shown later."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from prefrag.indexing.discovery import OTHER_KIND
+from prefrag.indexing.report import IndexReport
+from prefrag.indexing.stores import is_there
+
+_FILE = "prefrag-skipped.json"
+MOST_KEPT = 1_000
+
+
+def read_skipped(index: Path) -> dict[str, str]:
+    """Read why files that are still there were skipped, or read in part: the reason by the path."""
+    try:
+        kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    texts = kept.items() if isinstance(kept, dict) else ()
+    return {path: reason for path, reason in texts if isinstance(reason, str) and is_there(path)}
+
+
+def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
+    """Keep what an indexing of files and folders has skipped; what was skipped elsewhere stays as it is."""
+    earlier = read_skipped(index)
+    below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
+    kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
+    for each in report.read_in_part:
+        kept[each.path] = f"read in part: {each.reason}"
+    for each in report.skipped:
+        if each.reason != OTHER_KIND:
+            kept.setdefault(each.path, each.reason if each.line is None else f"line {each.line}: {each.reason}")
+    kept = dict(list(kept.items())[-MOST_KEPT:])
+    if kept == earlier:
+        return
+    written = index / f".{_FILE}.{os.getpid()}"
+    # It is no part of the index, which is whole without it.
+    with suppress(OSError):
+        written.write_text(json.dumps(kept), encoding="utf-8")
+        written.replace(index / _FILE)

@@ -1,0 +1,86 @@
+/** What a question is narrowed to: a folder, a kind of file, a time. */
+
+import { call } from "./api.js";
+import { byId, make, strange } from "./dom.js";
+import { describe } from "./failures.js";
+import { formName } from "./kinds.js";
+import { byName } from "./tree.js";
+import { chosenCollection } from "./options.js";
+
+const box = byId("narrow");
+let chosen = { folder: "", kind: "", since: "", until: "" };
+let listed = null;
+
+/** @returns {{options: object, words: string}} The options of a question, and what they say. */
+export function narrowing() {
+  const { folder, kind, since, until } = chosen;
+  return {
+    options: { ...(folder && { folders: [folder] }), ...(kind && { kinds: [kind] }), ...(since && { since }), ...(until && { until }) },
+    words: [folder, kind && formName(kind), since && `since ${since}`, until && `until ${until}`].filter(Boolean).join(" · "),
+  };
+}
+
+function showWords() {
+  const { words } = narrowing();
+  byId("narrow-words").replaceChildren(words ? strange("span", `Only ${words}`) : "All documents");
+  box.classList.toggle("is-narrowed", Boolean(words));
+}
+
+async function showFields() {
+  if (!box.open || listed === chosenCollection()) return;
+  listed = chosenCollection();
+  const fields = byId("narrow-fields");
+  fields.replaceChildren(make("p", { class: "hint" }, "Loading …"));
+  try {
+    const { documents } = await call(`collections/${encodeURIComponent(listed)}/documents`);
+    const kinds = [...new Set(documents.map((one) => one.kind))].filter((kind) => kind !== "corpus").map((kind) => ({ value: kind, name: formName(kind) })).sort(byName);
+    fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
+      day("Since", "since"), day("Until", "until"),
+      make("button", { type: "button", class: "quiet-button", on: { click: () => forget(true) } }, "All documents"),
+      make("p", { class: "hint" }, "Days are those that the documents state. The web is not searched.")]);
+  } catch (failure) {
+    listed = null;
+    fields.replaceChildren(make("p", { class: "problem" }, describe(failure).title));
+  }
+}
+
+function foldersOf(documents) {
+  const all = new Set();
+  for (const { folder } of documents) {
+    const parts = folder ? folder.split("/") : [];
+    parts.forEach((_, at) => all.add(parts.slice(0, at + 1).join("/")));
+  }
+  return [...all].map((name) => ({ value: name, name })).sort(byName);
+}
+
+function choose(label, name, values) {
+  return values.length > 0 && make("label", { class: "choice" }, make("span", {}, label), make("select", { on: { change: ({ target }) => set(name, target.value) } },
+    make("option", { value: "" }, "All"), values.map((one) => make("option", { value: one.value, selected: one.value === chosen[name] }, one.name))));
+}
+
+function day(label, name) {
+  const input = make("input", { type: "date", on: { change: () => set(name, input.value) } });
+  input.value = chosen[name];
+  return make("label", { class: "choice" }, make("span", {}, label), input);
+}
+
+function set(name, value) {
+  chosen[name] = value;
+  showWords();
+}
+
+function forget(again = false) {
+  chosen = { folder: "", kind: "", since: "", until: "" };
+  listed = null;
+  showWords();
+  if (again) showFields().then(() => box.querySelector("select, input")?.focus());
+}
+
+box.addEventListener("toggle", showFields);
+// Another collection has other folders; this one may have new ones.
+document.addEventListener("options", () => {
+  if (listed !== null && listed !== chosenCollection()) forget();
+  else listed = null;
+  showFields();
+});
+showWords();

@@ -1,0 +1,37 @@
+/** Questions to begin with, which the reader answers from one's own documents. */
+
+import { call } from "./api.js";
+import { byId, icon, make, strange } from "./dom.js";
+
+const box = byId("suggestions");
+const SOON = 3000, TIMES = 20;
+let timer = 0;
+let shown = "";
+
+/**
+ * Show the questions of a collection, as soon as the service has found some.
+ * @param {string} collection The collection; empty for none.
+ * @param {(question: string) => void} ask Asks one.
+ * @param {number} [times] How often it is looked again.
+ */
+export async function showSuggestions(collection, ask, times = TIMES) {
+  clearTimeout(timer);
+  if (shown !== collection) box.hidden = true;
+  shown = collection;
+  if (!collection) return;
+  let found;
+  try {
+    found = await call(`collections/${encodeURIComponent(collection)}/questions`);
+  } catch {
+    // Nobody has asked for them.
+    return;
+  }
+  if (shown !== collection) return;
+  const { questions, pending } = found;
+  box.hidden = !questions.length;
+  box.replaceChildren(make("p", { class: "hint", id: "suggestions-title" }, "Your documents answer, for example:"),
+    make("ul", { "aria-labelledby": "suggestions-title" }, questions.map(({ question, name }) => make("li", {},
+      make("button", { type: "button", class: "quiet-button", on: { click: () => ask(question) } }, strange("span", question),
+        make("span", { class: "hint suggestion-name" }, icon("own"), strange("span", name)))))));
+  if (pending && times) timer = setTimeout(() => showSuggestions(collection, ask, times - 1), SOON);
+}

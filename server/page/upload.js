@@ -1,0 +1,46 @@
+/** Files on their way to a collection, and what came of them, a sentence each. */
+
+import { Failure, send } from "./api.js";
+import { describe } from "./failures.js";
+
+export const MAY_NOT_WRITE = "You can read here, but adding files needs a key that may write.";
+
+/**
+ * Upload files.
+ * @param {string} collection The collection.
+ * @param {File[]} files The files.
+ * @param {(words: string) => void} show Is told how far it is.
+ * @returns {Promise<object>} The report of the service.
+ * @throws {Failure}
+ */
+export async function upload(collection, files, show) {
+  const form = new FormData();
+  files.forEach((file) => form.append("files", file, file.name));
+  show("Sending …");
+  return send(`collections/${encodeURIComponent(collection)}/documents`, form, (share) => {
+    show(share < 1 ? `Sending ${Math.floor(100 * share)}% …` : "Reading …");
+  });
+}
+
+/** @param {Error} failure What was thrown. @returns {string} One sentence. */
+export function sentenceOf(failure) {
+  if (!(failure instanceof Failure)) throw failure;
+  const { title, text } = describe(failure);
+  const said = (failure.message || title).trim();
+  return failure.status === 403 ? MAY_NOT_WRITE : `${said}${/[.!?]$/.test(said) ? "" : "."}${failure.message ? "" : ` ${text}`}`.trim();
+}
+
+/**
+ * Take the files out of what was dropped.
+ * @param {DataTransfer} dropped What was dropped.
+ * @returns {{files: File[], folders: string[]}} The files, and the names of folders, which no browser sends.
+ */
+export function filesOf(dropped) {
+  const items = [...dropped.items].filter((item) => item.kind === "file").map((item) => [item.getAsFile(), item.webkitGetAsEntry?.()]);
+  const isFolder = ([, entry]) => Boolean(entry?.isDirectory);
+  return { files: items.filter((one) => !isFolder(one)).map(([file]) => file).filter(Boolean),
+    folders: items.filter(isFolder).map(([, entry]) => entry.name) };
+}
+
+/** @param {string} name @returns {string} Why a folder is not taken. */
+export const folderRefusal = (name) => `${name} is a folder: drop the files that are in it.`;

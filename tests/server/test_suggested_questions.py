@@ -1,0 +1,51 @@
+"""Questions that are made of documents, and kept where the reader answers them."""
+
+from pathlib import Path
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.server.suggested_questions import MOST, find_questions, make_questions
+from tests.for_each import for_each
+from tests.indexes import index_of
+
+
+@for_each(
+    "sentence, title, question",
+    ("The hall opened in 1966 next to the harbour.", "Calibration Hall", "When did the Calibration Hall open?"),
+    ("The keeper of the crane is Ada Quill.", "Crane", "Who is the keeper of the crane?"),
+    ("The notice period is three months.", "3. Notice period", "What is the notice period?"),
+    ("Ada Quill keeps the crane. It is old.", "Crane", "Who keeps the crane?"),
+    ("The spare keys are kept in the office.", "Keys", "Where are the spare keys kept?"),
+    ("A further key costs 27 euros.", "2026-03-30 keys", "What does a further key cost?"),
+    # Nobody would know which one is meant, or it is no statement.
+    ("The result is 27.", "Notes", ""),
+    ("It was built in 1966.", "Hall", ""),
+    ("See the hall, which opened in 1966.", "Calibration Hall", ""),
+    # What a stranger would like to have on the page.
+    ("The http://evil.example/<b>offer</b> is 27 euros.", "offer", ""),
+    (f"The {'very ' * 40}long offer is 27 euros.", "offer", ""),
+)
+def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
+    assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
+
+
+def test_only_what_the_reader_answers_from_the_same_document_is_suggested(tmp_path: Path):
+    texts = {
+        f"Hall {name}": f"Hall {name} was built in 19{number} by the harbour."
+        for number, name in enumerate("ABCDEF", 50)
+    }
+    texts["Plans"] = "The plan of the mole is 3."
+    index_of(
+        [Document(id=title, content=text, meta={"title": title}) for title, text in texts.items()], tmp_path / "index"
+    )
+    store, reader = TantivyDocumentStore(path=str(tmp_path / "index")), ExtractiveReader()
+
+    found = find_questions(store, reader)
+
+    assert 0 < len(found) <= MOST
+    assert {one["question"] for one in found} <= {f"When was Hall {name} built?" for name in "ABCDEF"}
+    assert all(one["name"] in one["question"] for one in found)
+    assert find_questions(store, reader) == found
+    assert find_questions(store, ExtractiveReader(threshold=1.0)) == []
