@@ -4,6 +4,7 @@ VENV := .venv
 BIN_FOLDER := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(BIN_FOLDER)
 DIST ?= dist
+SITE ?= build/site
 EXTRAS ?=
 CODE := cli components evaluation indexing pipelines server training
 export Q
@@ -11,8 +12,8 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm peers coverage lint format variants docs lock \
-  release clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm peers coverage lint format variants docs docs-serve \
+  lock release clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -31,7 +32,7 @@ test: $(VENV)/.dev  ## run the quick tests, under two minutes
 	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
 # A file goes to one worker, so what its tests share is made once: a server, an environment with the wheel.
-test-slow: $(VENV)/.dev  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
+test-slow: $(VENV)/.dev $(VENV)/.docs  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
 	@$(BIN)/pytest -q -n auto --dist loadfile -m "slow or hypothesis" --hypothesis-profile=full
 
 test-all: test test-slow  ## run all tests
@@ -51,23 +52,33 @@ test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on th
 peers: .venv-peers/.dev  ## processor time beside other frameworks: make peers DATA=folder with dev.jsonl and corpus.jsonl
 	@.venv-peers/$(BIN_FOLDER)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)")
 
+# The folders of the code under their import name, for what reads the code without running it.
+typed = rm -rf build/typed && mkdir -p build/typed/prefrag && \
+  for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
+
 lint: $(VENV)/.dev  ## check style and types
-	@rm -rf build/typed && mkdir -p build/typed/prefrag && \
-	for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
+	@$(typed)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 format: $(VENV)/.dev  ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-docs: $(VENV)/.dev  ## write the tables of docs/configuration.md from the settings
+docs: $(VENV)/.docs  ## write the tables of docs/configuration.md from the settings, and the site into build/site
 	@$(BIN)/python -m tests.docs.settings_tables
+	@$(typed)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(SITE))" && echo "The site is in $(SITE); make docs-serve shows it."
+
+docs-serve: $(VENV)/.docs  ## show the site on http://127.0.0.1:8000, and each change
+	@$(typed)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
 	@$(BIN)/python -m prefrag.pipelines.variants
 
 lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
-	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra trees --extra dev --group gguf"; do \
+	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra trees --extra dev --group gguf" \
+	  "requirements-docs.lock:--group docs --constraint requirements-dev.lock"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
@@ -100,6 +111,10 @@ $(VENV)/.core: requirements.lock pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
 	@$(call install,$(VENV),-r requirements-dev.lock)
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.lock | $(VENV)/.core
+	@$(call install,$(VENV),-r requirements-docs.lock)
 	@touch $@
 
 .venv-haystack3/.dev: requirements-dev.lock pyproject.toml

@@ -36,14 +36,14 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
     # Those that can be searched are named as a filter knows them, which knows no others.
-    folders = {**name_folders([*paths, *failed], uploads), **name_folders(paths, uploads)}
+    folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
         one = dict(known.get(path, {}))
-        kind, size = one.pop("kind", form_of(Path(path)) or "text"), one.pop("file_size", None)
-        kind = "corpus" if each.entry.kind == "corpus" else kind
-        plain = {"id": each.id, "name": PurePath(path).name, "folder": folders[path], "kind": kind, "size": size}
-        documents.append({**plain, "passages": each.entry.passages, "uploaded": each.uploaded, **one})
+        size, kind = one.pop("file_size", None), "corpus" if each.entry.kind == "corpus" else one.pop("kind", None)
+        plain = {"id": each.id, "name": each.entry.title, "folder": folders[path], "size": size}
+        plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": each.entry.passages}
+        documents.append({**plain, "uploaded": each.uploaded, **one})
     skipped = [
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())

@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_941,
     "server": 5_652,
     "training": 5_896,
-    "tests": 53_404,
+    "tests": 53_482,
 }
 
 

@@ -159,7 +159,7 @@ function sourceItem(document, documents) {
   },
     make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
       strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
-    (placeOf(document) || dateOf(document) || document.standing) && make("span", { class: "hint" },
+    (placeOf(document) || dateOf(document) || standingOf(document)) && make("span", { class: "hint" },
       strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · ")), standingOf(document)),
     strange("span", shown.slice(0, SNIPPET), "snippet")));
 }

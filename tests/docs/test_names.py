@@ -55,6 +55,14 @@ def test_each_name_between_backticks_exists(file: Path):
     assert named - words_of_the_code() - extras - of_others == set()
 
 
+def test_each_part_of_a_pipeline_stands_in_the_python_interface():
+    files = [*(CHECKOUT / "yaml_pipelines").glob("*.yaml"), CHECKOUT / "pipelines" / "variants.yaml"]
+    parts = {name for file in files for name in re.findall(r"type: (prefrag\.\S+)", file.read_text(encoding="utf-8"))}
+    shown = re.findall(r"^::: (\S+)$", (CHECKOUT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert parts - set(shown) == set()
+
+
 @for_each("file", *GUIDES)
 def test_each_file_between_backticks_exists(file: Path):
     of_the_reader = {"my_retriever.py", "my.yaml", "my.jinja", ".venv/bin/python", "build/typed"}
@@ -86,7 +94,7 @@ def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
 def test_the_picture_is_that_of_the_pipeline():
     from prefrag.pipelines.drawing import mermaid
 
-    (drawn,) = fenced(PIPELINES.read_text(encoding="utf-8"), "mermaid")
+    (drawn,) = fenced((CHECKOUT / "docs/explanations/the_loop.md").read_text(encoding="utf-8"), "mermaid")
 
     assert drawn.strip() == mermaid(pipelines.load("prefrag")).strip()
 

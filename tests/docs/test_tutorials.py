@@ -22,7 +22,7 @@ from tests.for_each import for_each
 TUTORIALS = sorted((CHECKOUT / "docs" / "tutorials").glob("*.md"))
 _NOT_RUN = re.compile(r"<!-- not run by the tests: (.+) -->\n\Z")
 _MEASURED = re.compile(r"\d+(\.\d+)?(%| m?s\b)")
-_SERVER = re.compile(r"^\S*(prefrag|open-webui) serve\b.*$", re.MULTILINE)
+_SERVER = re.compile(r"^\S*(prefrag|open-webui) (serve\b|\./).*$", re.MULTILINE)
 SECONDS = 300.0
 # The command of an environment of its own.
 OPEN_WEBUI = os.environ.get("PREFRAG_TEST_OPEN_WEBUI", "")
@@ -92,7 +92,7 @@ class Terminal:
             name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "OPENAI_", "XDG_"))
         }
         own = {"HOME": str(folder), "PYTHONPATH": str(CHECKOUT), "PATH": f"{programs}:{os.environ['PATH']}"}
-        self.environment = {**kept, **own, "COLUMNS": "200"}
+        self.environment = {**kept, **own, "COLUMNS": "200", "BROWSER": "true"}
 
     def run(self, commands: str) -> str:
         """Run a block and give what it printed; what it exports holds for the blocks behind it."""
