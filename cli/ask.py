@@ -37,6 +37,10 @@ SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
 TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
 MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
+FolderOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["folders"])]
+KindOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["kinds"])]
+SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["since"])]
+UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
 FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds before the run is given up; 600 by default.")
@@ -64,6 +68,10 @@ def ask(
     prefer: PreferOption = None,
     top_k: TopKOption = None,
     max_steps: MaxStepsOption = None,
+    folder: FolderOption = None,
+    kind: KindOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
@@ -75,6 +83,7 @@ def ask(
 ) -> None:
     """Answer a question, showing each step as it happens."""
     options = read_options(source, prefer, top_k, max_steps, filters)
+    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     set_up(pipeline, index, deadline, web)
