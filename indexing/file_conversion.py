@@ -10,7 +10,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -21,10 +21,11 @@ from haystack import Document
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.counted import counted
-from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
 from prefrag.indexing.document_date import find_date
+from prefrag.indexing.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
 from prefrag.indexing.headings import Outline, mark_html, section_paths
@@ -41,7 +42,7 @@ from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 6
+_RECIPE = 7
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
@@ -65,10 +66,12 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
+# Whose first lines are about something else than the document.
+_WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# Of the words of a mail the extraction gives this share, or it has lost some.
+# If the extraction gives a smaller share of a mail's words than this, it has lost some.
 _MOST_OF = 0.9
 _LOGGERS = (
     "haystack.components.converters",
@@ -95,11 +98,14 @@ class FileConverter:
         self.loss = ""  # what of the last file could not be read
         self._converters, self._missing = _make_converters()
 
-    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
+    def passages(
+        self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
+    ) -> list[Document]:
         """Convert one file."""
         self.loss = ""
         file_hash = fingerprint(data)
         found = list(self._texts(path, data))
+        _mark(found, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
         of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(found)}
@@ -111,7 +117,7 @@ class FileConverter:
         ]
 
     def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of the passages of a file, each with what is known of it."""
+        """Yield the texts of a file's passages, each with its metadata."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
@@ -134,7 +140,7 @@ class FileConverter:
                 own_title, marked, own_meta = self._convert(form, data, text, outline)
             except (CannotRead, MemoryError):
                 raise
-            # A damaged file makes the libraries raise almost anything.
+            # For a damaged file, the libraries raise almost anything.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
@@ -143,7 +149,7 @@ class FileConverter:
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (one_form(text), place, section)
+            (normalize_unicode(text), place, section)
             for (text, place), section in zip(_with_places(parts, form), section_paths(parts, headings), strict=True)
             if text
         ]
@@ -153,7 +159,7 @@ class FileConverter:
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
-        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
+        title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
         for text, place, section in found:
             meta: dict[str, Any] = {
@@ -165,7 +171,7 @@ class FileConverter:
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
             if section is not None:
-                meta["heading"] = one_form(section)
+                meta["heading"] = normalize_unicode(section)
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -176,12 +182,12 @@ class FileConverter:
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
                 continue
-            title = one_form(_one_line(mail.subject)) or path.stem
+            title = normalize_unicode(_one_line(mail.subject)) or path.stem
             of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False
-                    yield one_form(text), {**of_the_mail, "kind": forms.MAIL}
+                    yield normalize_unicode(text), {**of_the_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
@@ -210,7 +216,7 @@ class FileConverter:
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for pages, and takes a short mail, or a signature, for none.
+        # The extraction is made for web pages, and finds nothing in a short mail or a signature.
         return text if len(text) > _MOST_OF * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
@@ -229,7 +235,7 @@ class FileConverter:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == forms.EPUB:
             title, chapters = read_epub(data)
-            # The extraction takes notes and ends of chapters for what stands beside a page.
+            # The extraction mistakes notes and ends of chapters for the margins of a page.
             pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
@@ -239,6 +245,20 @@ class FileConverter:
         # The title is searched with each passage already.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
+
+
+def _mark(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
+    """Mark the passages that say of themselves, or whose document does, that they are superseded, drafts or old."""
+    known: dict[tuple[Any, ...], str | None] = {}
+    for text, meta in texts:
+        # A mail and each of its attachments are documents of their own.
+        document = meta.get("mail"), meta.get("attachment"), meta["title"]
+        if document not in known:
+            beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
+            name = str(meta.get("attachment") or path.name)
+            known[document] = find_standing(meta, beginning, meta["title"], name, folders)
+        if standing := find_heading_standing(meta.get("heading")) or known[document]:
+            meta["standing"] = standing
 
 
 def _unpack(data: bytes, most: int) -> bytes:
@@ -261,7 +281,7 @@ def fingerprint(data: bytes) -> str:
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
     """Make Haystack's converters, and list the formats for which a package is missing."""
-    # These import what reads HTML and Markdown, which takes a second.
+    # These import the HTML and Markdown readers, which takes a second.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
@@ -302,7 +322,7 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# What puts a mark in front of each heading, see the module `headings`.
+# The functions that mark each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 
@@ -329,6 +349,7 @@ _NOT_FOR_META = {
     "mail",
     "corpus",
     "source",
+    "standing",
     *Document.__dataclass_fields__,
 }
 _STORED_INTEGERS = range(-(2**63), 2**63)

@@ -26,9 +26,11 @@ from prefrag.components.retrievers.provider import (
     select_arguments,
     supported_arguments,
 )
+from prefrag.components.settings import settings as of_environment
+from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
-from prefrag.components.state.places import name_documents
+from prefrag.components.state.places import name_documents, standing_of
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
@@ -133,7 +135,7 @@ class RetrievalSource(Block):
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
-    def leaves(self) -> bool:
+    def leaves_machine(self) -> bool:
         """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
 
@@ -184,7 +186,7 @@ class RetrievalSource(Block):
     run = blocking(run_async)
 
     def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
-        is_closed, leaves = self.external and web_is_off(), self.leaves
+        is_closed, leaves = self.external and web_is_off(), self.leaves_machine
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
@@ -207,10 +209,10 @@ class RetrievalSource(Block):
     def _admit(self, request: SearchRequest) -> None:
         """Set the search of a request that is held back or played, and the query that may be sent for any other."""
         try:
-            if request.leaves:
+            if request.leaves_machine:
                 request.query = one_line(request.query)
             request.search = self._play_recording(request)
-            if request.leaves and request.search is None:
+            if request.leaves_machine and request.search is None:
                 self.gate.check(self.name, request.query, request.state)
                 request.audit("query", self.name)
         except HeldBack as reason:
@@ -218,7 +220,7 @@ class RetrievalSource(Block):
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
     # In a thread where the gate may ask a server or a person.
-    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves)
+    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Go through the calls that a request needs, and set its search at the end."""
@@ -233,7 +235,7 @@ class RetrievalSource(Block):
         providers = [(self.retriever, True)]
         # A stand-in keeps queries local, so its failure must not send them out.
         fallback = self.retry_policy.fallback
-        if fallback is not None and (request.leaves or not self.external):
+        if fallback is not None and (request.leaves_machine or not self.external):
             providers.append((fallback, False))
         for provider, retry in providers:
             call = ProviderCall(provider, self._arguments(provider, request), retry)
@@ -251,8 +253,8 @@ class RetrievalSource(Block):
                 lookups += 1
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
-        seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent, lookups=lookups)
+        seconds, sent_out = round(time.perf_counter() - started, 4), request.leaves_machine
+        request.search = replace(search, seconds=seconds, sent_out=sent_out, models=self._sent, lookups=lookups)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(
@@ -265,16 +267,22 @@ class RetrievalSource(Block):
 
     def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self.gate.domains.allows(document)]
+        is_ordered = not self.external and of_environment.current_first
+        has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
             # The ranker's own top_k may be lower than that of the request, and must not cut what is put in front.
-            most = max(len(kept), 1) if request.put_last else request.top_k
+            most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
+        if has_dates:
+            kept = newest_first(kept)
         if request.put_last:
             observed = {identity(document) for document in request.put_last}
             # Stamped, because that is how the documents were observed.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
-        return kept[: request.top_k]
+        kept = kept[: request.top_k]
+        # What says that it is not current comes behind the others, and gives its place to none that was not kept.
+        return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         stamped = []

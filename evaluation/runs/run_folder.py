@@ -1,4 +1,4 @@
-"""The folder of a run: its predictions, one a line in the order in which they end, its settings and its metrics."""
+"""The folder of a run: its predictions, one per line in the order they finish, its settings and its metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.components.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
-# What repeats the run: `prefrag evaluate --experiment` reads it.
+# Enough to repeat the run: `prefrag evaluate --experiment` reads it.
 EXPERIMENT = "experiment.yaml"
 # Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
@@ -54,9 +54,9 @@ class RunFolder:
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
+            raise ValueError(f"{path} is not valid JSON ({error}): choose another output folder.") from error
         if not isinstance(config, dict):
-            raise ValueError(f"{path} is no JSON object: choose another output folder.")
+            raise ValueError(f"{path} is not a JSON object: choose another output folder.")
         return config
 
     @contextmanager
@@ -104,7 +104,7 @@ class RunFolder:
                 _check(prediction)
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is run again."
+                    f"{path}, line {number}, is not a prediction ({error}): delete the line; its question is run again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(
@@ -119,7 +119,7 @@ class RunFolder:
 
     def add(self, prediction: Mapping[str, Any]) -> None:
         """Append a prediction, which survives the end of the process."""
-        # With one unbuffered write a kill leaves at most the last line unfinished.
+        # With a single unbuffered write, being killed leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
 

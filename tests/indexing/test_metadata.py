@@ -56,13 +56,14 @@ class TestAFilter:
         ("==", "2024-05-03", {"cranes.csv"}),
         (">=", "2025-01-01", set()),
     )
-    def test_by_date_compares_days(self, folder: Path, operator: str, day: str, found: set[str]) -> None:
+    def test_a_filter_by_date_compares_days(self, folder: Path, operator: str, day: str, found: set[str]) -> None:
         assert _search("modified", operator, day) == found
 
     def test_by_kind_name_and_section(self, folder: Path) -> None:
         assert _search("kind", "in", ["csv", "markdown"]) == {"letter.md", "cranes.csv"}
         assert _search("file_name", "==", "cranes.csv") == {"cranes.csv"}
         assert _search("heading", "==", "Cranes") == {"letter.md"}
+        assert _search("standing", "==", "old") == {"letter.md"}
 
     def test_by_an_unknown_field_lists_those_that_there_are(self, folder: Path) -> None:
         with pytest.raises(FilterError) as refused:

@@ -155,7 +155,7 @@ class TestResuming:
         path = output / "predictions.jsonl"
         path.write_text("{\n" + path.read_text())
 
-        with pytest.raises(ValueError, match=r"line 1, is no prediction .*: delete the line"):
+        with pytest.raises(ValueError, match=r"line 1, is not a prediction .*: delete the line"):
             run(boxes, output=output)
 
     @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])
@@ -165,7 +165,7 @@ class TestResuming:
         changed = [{**first, part: 5}, *rest]
         (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
 
-        with pytest.raises(ValueError, match=rf"line 1, is no prediction \(its '{part}' is no"):
+        with pytest.raises(ValueError, match=rf"line 1, is not a prediction \(its '{part}' is no"):
             run(boxes, output=output)
 
     def test_a_folder_that_cannot_be_made_is_refused_before_the_first_run(self, boxes: Path, tmp_path: Path):
