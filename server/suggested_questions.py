@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import threading
 import time
@@ -102,7 +103,7 @@ class SuggestedQuestions:
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._begun: dict[str, float] = {}
+        self._ended: dict[str, float] = {}
         self._one_at_a_time = threading.Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
@@ -112,8 +113,9 @@ class SuggestedQuestions:
             return {"questions": made[1], "pending": False}
         parts = (part for each in self._served().values() for _, part in walk_parts(each))
         reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
-        if reader is not None and time.monotonic() - self._begun.get(collection, -_PAUSE) >= _PAUSE:
-            self._begun[collection] = time.monotonic()
+        if reader is not None and time.monotonic() - self._ended.get(collection, -math.inf) >= _PAUSE:
+            # No second thread while one waits for its turn, however often it is asked.
+            self._ended[collection] = math.inf
             threading.Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
         return {"questions": [], "pending": reader is not None}
 
@@ -124,7 +126,7 @@ class SuggestedQuestions:
                 found = find_questions(TantivyDocumentStore(path=str(version[0])), reader)
             except Exception as error:
                 log.warning("No questions are suggested for {}: {}", collection, error)
-            self._made[collection] = version, found
+            self._made[collection], self._ended[collection] = (version, found), time.monotonic()
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:

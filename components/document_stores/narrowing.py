@@ -36,7 +36,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
     def values(name: str) -> set[str]:
         so_far = {"operator": "AND", "conditions": conditions} if conditions else None
-        return {value for store in stores for value in _count_values(store, name, so_far)}
+        return {value for store in stores for value in _held_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
     if folders := wanted.get("folders"):
@@ -55,17 +55,19 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    uploads = {path for path in paths if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
-    files = {str(PurePath(path, "file")): path for path in paths - uploads}
+    # A corpus counts for what all have in common, as where documents are listed; its lines lie in no folder.
+    every = paths | {str(PurePath(path).parent) for path in values("corpus")}
+    uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
+    files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
-    forms = {path: f"/{_fold(name)}/" for path, name in names.items()}
+    forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
     for folder in map(_fold, wanted):
         # Without a name the collection itself is meant.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
     if not found:
-        raise _nothing("lies in the folder", wanted, names.values())
+        raise _nothing("lies in the folder", wanted, (names[path] for path in paths))
     return _one_of("folder", found)
 
 
@@ -113,9 +115,13 @@ def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInpu
     return BadInput(f"No document {where} {asked}; there is {listed}.")
 
 
-def _count_values(store: Any, name: str, filters: dict[str, Any] | None) -> Mapping[str, int]:
+def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
     if isinstance(store, TantivyDocumentStore):
-        return store.count_values(name, filters)
+        held = store.count_values(name, filters)
+        if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
+            # A text of over 200 characters is not counted, such as a folder deep down: it has to be read.
+            return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
+        return held
     # Its client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values
 

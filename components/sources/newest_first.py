@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from haystack import Document
@@ -10,6 +11,8 @@ from haystack import Document
 # Scores that differ by less than a thousandth, or texts with nine tenths of their words in common.
 _SAME_SCORE = 1e-3
 _SAME_WORDS = 0.9
+# Other dates, such as "20 May 1890" of a line of a corpus, cannot be compared as texts.
+_DATE = re.compile(r"\d{4}(?:-|$)", re.ASCII)
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
@@ -17,7 +20,8 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
     Those with a date change places among each other alone, and each other one keeps its own.
     """
-    dated = {place: one for place, one in enumerate(documents) if isinstance(one.meta.get("date"), str)}
+    dates = ((place, one, one.meta.get("date")) for place, one in enumerate(documents))
+    dated = {place: one for place, one, date in dates if isinstance(date, str) and _DATE.match(date)}
     words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
     groups: list[list[int]] = []
     for place in words:

@@ -1,12 +1,16 @@
 """Questions that are made of documents, and kept where the reader answers them."""
 
 from pathlib import Path
+from threading import Event
+from threading import enumerate as enumerate_threads
 
+import pytest
 from haystack import Document
 
+from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.server.suggested_questions import MOST, find_questions, make_questions
+from prefrag.server.suggested_questions import MOST, SuggestedQuestions, find_questions, make_questions
 from tests.for_each import for_each
 from tests.indexes import index_of
 
@@ -29,6 +33,26 @@ from tests.indexes import index_of
 )
 def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
     assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
+
+
+def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    may_end = Event()
+    monkeypatch.setattr("prefrag.server.suggested_questions.index_version", lambda _: (tmp_path, 1))
+    monkeypatch.setattr("prefrag.server.suggested_questions.find_questions", lambda *_: [may_end.wait(10)])
+    monkeypatch.setattr("prefrag.server.suggested_questions._PAUSE", 0.0)
+    suggested = SuggestedQuestions(lambda: {"prefrag": pipelines.load("prefrag")})
+
+    before = set(enumerate_threads())
+    assert [suggested.find("mine")["pending"] for _ in range(3)] == [True] * 3
+    making = set(enumerate_threads()) - before
+    may_end.set()
+    for thread in making:
+        thread.join(10)
+
+    assert len(making) == 1
+    assert not suggested.find("mine")["pending"]
 
 
 def test_only_what_the_reader_answers_from_the_same_document_is_suggested(tmp_path: Path):

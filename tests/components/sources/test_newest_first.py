@@ -32,6 +32,8 @@ def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9
     ([(9.0, "2023", RULES), (3.0, "2024", f"{RULES} But what else is said here is another matter.")], "01"),
     ([(None, "2023"), (None, "2024"), (9.0, "2024"), (9.0, "2024"), (0.0, "2023", ""), (1.0, "2024", "")], "012345"),
     ([(1.0,), (3.0,), (3.0,), (2.0,)], "0123"),
+    # What is no date that can be compared.
+    ([(9.0, "2023"), (9.0, "20 May 1890"), (9.0, 2025)], "012"),
 )
 def test_the_newer_of_two_that_are_equally_good_takes_the_place_of_the_older(given: list[Any], order: str):
     assert _search(given) == order
