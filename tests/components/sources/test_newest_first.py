@@ -12,14 +12,21 @@ from tests.for_each import for_each
 RULES = "Both boats leave the pier at nine and nobody goes alone on the water in winter."
 
 
-def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9) -> str:
+class Cutting:
+    """A ranker that leaves the order."""
+
+    def run(self, query: str, documents: list[Document], top_k: int) -> dict[str, list[Document]]:
+        return {"documents": documents[:top_k]}
+
+
+def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9, ranker: Any = None) -> str:
     found = [
         Document(id=str(number), content=text, score=score, meta={"date": date, "standing": standing})
         for number, (score, date, text, standing) in enumerate(
             (*one, *(None, f"It is number {number}.", None)[len(one) - 1 :]) for number, one in enumerate(given)
         )
     ]
-    source = RetrievalSource(name="local", retriever=Giving(*found), external=external)
+    source = RetrievalSource(name="local", retriever=Giving(*found), ranker=ranker, external=external)
     return "".join(document.id for document in source.run(query="boats", top_k=top_k)["documents"])
 
 
@@ -37,6 +44,10 @@ def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9
 )
 def test_the_newer_of_two_that_are_equally_good_takes_the_place_of_the_older(given: list[Any], order: str):
     assert _search(given) == order
+
+
+def test_a_ranker_does_not_cut_off_the_newer_one_before():
+    assert _search([(9.0, "2023"), (9.0, "2024"), (8.0, "2025")], top_k=1, ranker=Cutting()) == "1"
 
 
 def test_what_is_not_current_is_last_among_what_is_kept_unless_a_setting_or_the_web_says_otherwise(
