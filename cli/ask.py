@@ -39,6 +39,10 @@ SourceOption = Annotated[
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
 TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
 MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
+FolderOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["folders"])]
+KindOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["kinds"])]
+SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["since"])]
+UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
 FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
@@ -66,6 +70,10 @@ def ask(
     prefer: PreferOption = None,
     top_k: TopKOption = None,
     max_steps: MaxStepsOption = None,
+    folder: FolderOption = None,
+    kind: KindOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
@@ -77,6 +85,7 @@ def ask(
 ) -> None:
     """Answer a question, showing each step as it happens."""
     options = read_options(source, prefer, top_k, max_steps, filters)
+    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     set_up(pipeline, index, deadline, web)

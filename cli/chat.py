@@ -13,12 +13,16 @@ import typer
 from prefrag.cli.ask import (
     DeadlineOption,
     FiltersOption,
+    FolderOption,
+    KindOption,
     MaxStepsOption,
     PipelineOption,
     PreferOption,
     QuietOption,
+    SinceOption,
     SourceOption,
     TopKOption,
+    UntilOption,
     WebOption,
     check_result,
     load,
@@ -49,6 +53,10 @@ def chat(
     prefer: PreferOption = None,
     top_k: TopKOption = None,
     max_steps: MaxStepsOption = None,
+    folder: FolderOption = None,
+    kind: KindOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
@@ -60,6 +68,7 @@ def chat(
     that failed.
     """
     options = read_options(source, prefer, top_k, max_steps, filters)
+    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     switch = os.environ.get("PREFRAG_WEB")
     set_up(pipeline, index, deadline, web)
     if not quiet:

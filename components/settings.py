@@ -178,6 +178,11 @@ class _Documents(BaseSettings):
     elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each of them are kept on other nodes")
     elasticsearch_api_key: Secret = _setting("", "its key", "none")
     elasticsearch_api_key_id: Secret = _setting("", "the id of that key, where it is given apart", "none")
+    current_first: Switch = _setting(
+        True,
+        "`off` leaves the passages of a source in the order of their scores: otherwise those that say that they are "
+        "superseded, drafts or old come last, and of two that are equally good the newer one comes first",
+    )
 
 
 class _Web(BaseSettings):

@@ -30,6 +30,8 @@ from prefrag.indexing.skipped_files import keep_skipped
 from prefrag.indexing.stores import open_passages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prefrag.pipelines.runners.runner import Runner
 
 __all__ = [
@@ -63,6 +65,7 @@ def index(
     on_progress: OnProgress | None = None,
     on_plan: OnPlan | None = None,
     runner: Runner | None = None,
+    top: Path | None = None,
 ) -> IndexReport:
     """Index corpora, files and folders.
 
@@ -87,6 +90,7 @@ def index(
     :param on_progress: Called after every write and every file.
     :param on_plan: Called before pruning deletes, with what it will delete from an index.
     :param runner: What converts files; by default this process.
+    :param top: The folder below which the names of folders say that a file is a draft or old; by default each path.
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.
@@ -95,7 +99,7 @@ def index(
     started = time.perf_counter()
     report = IndexReport()
     paths = list(paths)
-    files = list(find_files(paths, report))
+    files = list(find_files(paths, report, top))
     local = open_passages(store, index, language=language, make=True)
     web = None
     if split_sources:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -55,17 +56,20 @@ class ConverterProcess:
         self._is_ready = False
         self._one_file = threading.Lock()
 
-    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
+    def passages(
+        self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
+    ) -> list[Document]:
         """Convert one file.
 
         :param path: Its path.
         :param data: Its bytes.
         :param modified: When it was changed last, in seconds since 1970.
+        :param folders: The names of its folders that may say of it that it is a draft or old.
         :returns: Its passages.
         :raises CannotRead: When it cannot be converted, or not within the limits.
         :raises PrefragError: When the process does not start.
         """
-        reply = self._send({"path": str(path), "modified": modified}, data)
+        reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
         return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
 
@@ -178,7 +182,7 @@ def main(seconds: float, memory: int) -> None:
             if "draw" in request:
                 reply = {"drawn": draw_page(data, request["draw"], request["sentence"])}
             else:
-                passages = converter.passages(Path(request["path"]), data, request["modified"])
+                passages = converter.passages(Path(request["path"]), data, request["modified"], request["folders"])
                 reply = {"passages": [(one.id, one.content, one.meta) for one in passages], "loss": converter.loss}
         except CannotRead as error:
             reply = {"refused": str(error)}

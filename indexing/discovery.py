@@ -41,21 +41,25 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index, under its path; where that is not its place yet, `source` is."""
+    """A file to index, under its path; where that is not its place yet, `source` is; `folders` lead to it."""
 
     path: Path
     size: int
     is_corpus: bool
     source: Path | None = None
+    folders: tuple[str, ...] = ()
 
 
-def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
-    """Find the files to read, each once."""
+def find_files(
+    paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
+) -> Iterator[FoundFile]:
+    """Find the files to read, each once; `top` is the folder to which the paths belong, by default each of them."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
     seen: set[str] = set()
     for path in given:
+        above = real_path(path if top is None else top)
         for candidate in _walk(path, seen, report):
             real = real_path(candidate)
             if str(real) in seen:
@@ -80,7 +84,8 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
                     # Reading a pipe or a device would wait forever.
                     reason = "it is not a regular file"
                 else:
-                    yield FoundFile(real, status.st_size, is_corpus(real))
+                    folders = real.parent.relative_to(above).parts if real.parent.is_relative_to(above) else ()
+                    yield FoundFile(real, status.st_size, is_corpus(real), folders=folders)
                     continue
             report.skipped.append(Skipped(printable(real), reason))
 

@@ -10,7 +10,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -25,6 +25,7 @@ from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
 from prefrag.indexing.document_date import find_date
+from prefrag.indexing.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
 from prefrag.indexing.headings import Outline, mark_html, section_paths
@@ -41,7 +42,7 @@ from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 6
+_RECIPE = 7
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
@@ -65,6 +66,8 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
+# Whose first lines are about something else than the document.
+_WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
@@ -95,11 +98,14 @@ class FileConverter:
         self.loss = ""  # what of the last file could not be read
         self._converters, self._missing = _make_converters()
 
-    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
+    def passages(
+        self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
+    ) -> list[Document]:
         """Convert one file."""
         self.loss = ""
         file_hash = fingerprint(data)
         found = list(self._texts(path, data))
+        _mark(found, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
         of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(found)}
@@ -241,6 +247,20 @@ class FileConverter:
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
 
+def _mark(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
+    """Mark the passages that say of themselves, or whose document does, that they are superseded, drafts or old."""
+    known: dict[tuple[Any, ...], str | None] = {}
+    for text, meta in texts:
+        # A mail and each of its attachments are documents of their own.
+        document = meta.get("mail"), meta.get("attachment"), meta["title"]
+        if document not in known:
+            beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
+            name = str(meta.get("attachment") or path.name)
+            known[document] = find_standing(meta, beginning, meta["title"], name, folders)
+        if standing := find_heading_standing(meta.get("heading")) or known[document]:
+            meta["standing"] = standing
+
+
 def _unpack(data: bytes, most: int) -> bytes:
     try:
         with gzip.open(io.BytesIO(data)) as stream:
@@ -329,6 +349,7 @@ _NOT_FOR_META = {
     "mail",
     "corpus",
     "source",
+    "standing",
     *Document.__dataclass_fields__,
 }
 _STORED_INTEGERS = range(-(2**63), 2**63)

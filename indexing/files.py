@@ -28,6 +28,9 @@ _FILES_A_LOOKUP = 50
 # Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
+# What is converted: path, bytes, the time of the last change, and the folders below the one that is indexed.
+_Read = tuple[Path, bytes, float, tuple[str, ...]]
+
 
 class Converted(NamedTuple):
     """What a file became."""
@@ -48,11 +51,11 @@ class _Version:
 
 
 @contextmanager
-def open_converter() -> Iterator[Callable[[tuple[Path, bytes, float] | None], Converted | None]]:
+def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
     """Convert files in the converter that this process owns; what has not changed comes as None and stays so."""
     converter = converter_process(os.getpid())
 
-    def convert(read: tuple[Path, bytes, float] | None) -> Converted | None:
+    def convert(read: _Read | None) -> Converted | None:
         if read is None:
             return None
         try:
@@ -78,9 +81,7 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, r
     batch.flush()
 
 
-def _read_changed(
-    files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]
-) -> Iterator[tuple[Path, bytes, float] | None]:
+def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]) -> Iterator[_Read | None]:
     """Look up and read the files one after another; None stands for one that is not converted."""
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
@@ -100,7 +101,7 @@ def _read_changed(
             version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
             # A crash can leave only some passages of a file where a store has no transactions.
             is_whole = version.current and len(version.current) == max(version.current.values())
-            yield None if is_whole else (file.path, data, modified)
+            yield None if is_whole else (file.path, data, modified, file.folders)
 
 
 def _keep(version: _Version, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:

@@ -59,7 +59,7 @@ def follow_changes(
         is_whole = str(folder) in there
         prunes = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
-        report = index(there, index=collection, prune=prunes, on_progress=on_progress)
+        report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
     # Looked at last: a drive that is there now was so when its files were looked for.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))

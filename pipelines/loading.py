@@ -18,6 +18,7 @@ import yaml
 
 import prefrag
 from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
@@ -203,13 +204,13 @@ def guard_web(pipeline: Any) -> None:
                 "it the retriever of a RetrievalSource with `external: true`, or take it out."
             )
     inside = [part for source in sources for _, part in walk_parts(source)]
-    stores = [part for part in [*(part for _, part in outside), *inside] if is_store(part)] or [
+    own = [part for _, part in outside if is_store(part)]
+    stores = [*own, *filter(is_store, inside)] or [
         TantivyDocumentStore(index=part.local_index)
         for part in inside
         if isinstance(part, WebRetriever) and part.demo_stand_in
     ]
-    # A pipeline names the same index in several places.
-    indexes = list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
+    indexes = _each_once(stores)
     for source in sources:
         source.gate.stores = indexes
     start = pipeline.get_component("start")
@@ -218,6 +219,12 @@ def guard_web(pipeline: Any) -> None:
         start.external_sources = [name for name in start.sources if name in external]
         start.find_closed = partial(_find_closed, sources)
         start.find_leaving = lambda: {source.name for source in sources if source.leaves}
+        start.narrow_filters = partial(narrow_filters, _each_once(own)) if own else None
+
+
+def _each_once(stores: Iterable[Any]) -> list[Any]:
+    # A pipeline names the same index in several places.
+    return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 
 
 def _is_external_source(part: Any) -> bool:

@@ -97,6 +97,7 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
     place += [f"{name} {document[name]}" for name in ("page", "line") if document.get(name) is not None]
     if position := document.get("position"):
         place.append(f"passage {position['number']} of {position['of']}")
+    place.append(str(document.get("standing") or ""))
     return ", ".join(filter(None, place))
 
 

@@ -26,9 +26,11 @@ from prefrag.components.retrievers.provider import (
     select_arguments,
     supported_arguments,
 )
+from prefrag.components.settings import settings as of_environment
+from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
-from prefrag.components.state.places import name_documents
+from prefrag.components.state.places import name_documents, standing_of
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
@@ -265,16 +267,22 @@ class RetrievalSource(Block):
 
     def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self.gate.domains.allows(document)]
+        is_ordered = not self.external and of_environment.current_first
+        has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
             # The ranker's own top_k may be lower than that of the request, and must not cut what is put in front.
-            most = max(len(kept), 1) if request.put_last else request.top_k
+            most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
+        if has_dates:
+            kept = newest_first(kept)
         if request.put_last:
             observed = {identity(document) for document in request.put_last}
             # Stamped, because that is how the documents were observed.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
-        return kept[: request.top_k]
+        kept = kept[: request.top_k]
+        # What says that it is not current comes behind the others, and gives its place to none that was not kept.
+        return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         stamped = []

@@ -15,7 +15,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import at_once
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
-from prefrag.components.state.places import heading_of, position_of
+from prefrag.components.state.places import heading_of, position_of, standing_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
@@ -168,6 +168,7 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
         "step": meta.get("step"),
         "heading": heading_of(meta),
         "position": position_of(meta),
+        **({"standing": standing} if (standing := standing_of(meta)) else {}),
         **{name: value for name, key in _PLACE.items() if isinstance(value := meta.get(key), str | int)},
     }
 

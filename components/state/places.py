@@ -9,6 +9,8 @@ from typing import Any
 
 from haystack import Document
 
+# What a file or a passage may say of itself; what says nothing is taken as current.
+SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 _MAX_CHARACTERS = 60
 
 
@@ -16,6 +18,12 @@ def heading_of(meta: Mapping[str, Any]) -> str | None:
     """Read the headings above a passage."""
     heading = meta.get("heading")
     return heading if isinstance(heading, str) and heading else None
+
+
+def standing_of(meta: Mapping[str, Any]) -> str | None:
+    """Read whether a passage says of itself that it is superseded, a draft or old."""
+    standing = meta.get("standing")
+    return standing if standing in STANDINGS else None
 
 
 def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:

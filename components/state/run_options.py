@@ -41,6 +41,10 @@ class RunOptions(BaseModel):
     preferred: str | None = Field(None, description=OPTION_TEXTS["preferred"])
     top_k: StrictInt | None = Field(None, description=OPTION_TEXTS["top_k"])
     max_steps: StrictInt | None = Field(None, description=OPTION_TEXTS["max_steps"])
+    folders: list[str] | None = Field(None, max_length=100, description=OPTION_TEXTS["folders"])
+    kinds: list[str] | None = Field(None, max_length=100, description=OPTION_TEXTS["kinds"])
+    since: str | None = Field(None, description=OPTION_TEXTS["since"])
+    until: str | None = Field(None, description=OPTION_TEXTS["until"])
     filters: dict[str, Any] | None = Field(None, description=OPTION_TEXTS["filters"])
     documents: list[AttachedDocument] | None = Field(
         None, description="Texts that belong to the question; the model is shown them, and no query is made of them."
@@ -61,10 +65,16 @@ class RunOptions(BaseModel):
     )
 
 
-CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", "web", "deadline", "index")
+OWN_FILES = ("folders", "kinds", "since", "until")
+"""What narrows a run to some of a person's own files, so that no external source is searched."""
+CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
 """What a chat request and a tool of MCP may hold beside the question."""
 REST = ("question", "history", "documents", "stream", *CHAT)
-STATE = ("history", "sources", "preferred", "top_k", "max_steps", "filters", "documents", "answer_type", "instructions")
+STATE = (
+    *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
+    *OWN_FILES,
+    *("documents", "answer_type", "instructions"),
+)
 """The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder` beside the question."""
 
 

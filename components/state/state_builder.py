@@ -11,6 +11,7 @@ from haystack import component
 
 from prefrag.components.block import check_choice, check_whole
 from prefrag.components.both_ways import in_thread
+from prefrag.components.errors import BadInput
 from prefrag.components.prompts.prompt_folder import check_prompts
 from prefrag.components.settings import settings as of_environment
 from prefrag.components.state.attached import attach
@@ -21,7 +22,7 @@ from prefrag.components.state.request_limits import (
     check_question,
     keep_newest_turns,
 )
-from prefrag.components.state.run_options import STATE, AnswerType, RunOptions, read_options
+from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, RunOptions, read_options
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 
@@ -95,6 +96,8 @@ class StateBuilder:
         self.find_closed: Callable[[], set[str]] | None = None
         # Set there too: finds the external sources whose queries leave this machine; without it all count as such.
         self.find_leaving: Callable[[], set[str]] | None = None
+        # Set there too: makes the filter of folders, kinds and dates from what the indexes hold.
+        self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
 
     @component.output_types(state=State)
     def run(self, question: str, **options: Any) -> dict[str, State]:
@@ -113,6 +116,11 @@ class StateBuilder:
         instructions = check_instructions(options.pop("instructions", None))
         wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
+        if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
+            if self.narrow_filters is None:
+                raise BadInput(f"This pipeline searches no index that knows {', '.join(own)}: leave them out.")
+            closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
+            wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
         settings = replace(
             self._narrow(wanted, closed, reason), instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS]
         )
@@ -125,8 +133,11 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    # In a thread where the web is allowed by the indexes, because that may be kept on a server.
-    run_async = in_thread(run, when=lambda self, *_, **__: self.find_closed is not None and web_setting() is None)
+    # In a thread where something is read from the indexes, because they may be kept on a server.
+    run_async = in_thread(
+        run,
+        when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
+    )
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing import IndexReport, list_documents
 from prefrag.indexing.folder_collection import find_collection
 from prefrag.indexing.following import Drives, find_drives, follow_changes, is_mounted
@@ -53,12 +54,14 @@ def test_only_what_has_changed_is_read(docs: Path):
 
 
 def test_what_is_moved_has_its_new_place_alone(docs: Path):
-    (docs / "sub").rename(docs / "moved")
+    (docs / "sub").rename(docs / "archive")
     (docs / "a.txt").rename(docs / "z.txt")
 
-    follow(docs, "sub", "moved", "a.txt", "z.txt")
+    follow(docs, "sub", "archive/b.md", "archive/c.txt", "a.txt", "z.txt")
 
-    assert held(docs) == ["moved/b.md", "moved/c.txt", "z.txt"]
+    assert held(docs) == ["archive/b.md", "archive/c.txt", "z.txt"]
+    marks = TantivyDocumentStore(index="docs").count_values("standing")
+    assert marks == {"old": 2}, "also where a file below the folder is what has changed"
 
 
 def test_the_last_file_of_a_folder_goes_too(docs: Path):

@@ -63,6 +63,7 @@ class TestAFilter:
         assert _search("kind", "in", ["csv", "markdown"]) == {"letter.md", "cranes.csv"}
         assert _search("file_name", "==", "cranes.csv") == {"cranes.csv"}
         assert _search("heading", "==", "Cranes") == {"letter.md"}
+        assert _search("standing", "==", "old") == {"letter.md"}
 
     def test_by_an_unknown_field_lists_those_that_there_are(self, folder: Path) -> None:
         with pytest.raises(FilterError) as refused:

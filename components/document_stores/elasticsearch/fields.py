@@ -7,12 +7,15 @@ from typing import Any
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.both_ways import blocking
+from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
 # A word of the title weighs more than one of the text.
 TITLE_FIELD = "title^1.25"
+# The server gives so many at most.
+_MOST_VALUES = 65_536
 _OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 
@@ -46,3 +49,12 @@ class KnownFields:
         # An index without documents has no fields, and whatever is asked of it finds nothing.
         if fields:
             raise unknown_field(next(name for name in names if name not in self._known), fields)
+
+
+def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
+    """Count the documents by their texts of one name in the metadata, as `TantivyDocumentStore.count_values` does."""
+    counted = {"values": {"terms": {"field": name, "size": _MOST_VALUES}}}
+    with explain_failures(store):
+        query = filter_clause(filters) if filters else None
+        reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)
+    return {str(one["key"]): one["doc_count"] for one in reply["aggregations"]["values"]["buckets"]}

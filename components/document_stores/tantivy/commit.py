@@ -148,11 +148,13 @@ class Commit:
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in found}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
-    def count_values(self, name: str) -> dict[str, int]:
+    def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents by their texts of one name in the metadata."""
         prefix = f"{name}{KEY_END}s"
-        # With a query, because a term alone also counts documents that are deleted.
-        query = None if self.whole else Query.all_query()
+        query = candidate_query(self._schema, filters) if filters else None
+        if query is None and not self.whole:
+            # A term alone also counts documents that are deleted.
+            query = Query.all_query()
         counted = self.searcher.terms_with_prefix("meta", prefix, filter_query=query)
         return {term.removeprefix(prefix): count for term, count in counted if count}
 

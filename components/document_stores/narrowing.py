@@ -1,0 +1,122 @@
+"""The filter of a run that is narrowed to folders, kinds and dates of files, made from what the indexes hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import PurePath
+from typing import Any
+
+from prefrag.components.document_stores.folder_names import name_folders
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import BadInput
+from prefrag.components.text.unicode_form import one_form
+
+# A year, a month or a day; of the date of a document what begins so.
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+_LISTED = 10
+_Values = Callable[[str], set[str]]
+
+
+def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
+    """Make the filter for what a request names as people do.
+
+    Every condition lists values that the indexes hold: so both kinds of store apply it as a look-up of terms, and what
+    leaves nothing is known before anything is searched.
+
+    :param stores: The document stores that are searched.
+    :param wanted: `folders`, `kinds`, `since` and `until`, as far as they are given.
+    :param filters: Haystack's filters that have to hold, too.
+    :returns: Haystack's filters.
+    :raises BadInput: When a date is none, or nothing is left; the message says by which of them.
+    """
+    conditions: list[dict[str, Any]] = []
+
+    def values(name: str) -> set[str]:
+        so_far = {"operator": "AND", "conditions": conditions} if conditions else None
+        return {value for store in stores for value in _count_values(store, name, so_far)}
+
+    since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
+    if folders := wanted.get("folders"):
+        conditions.append(_in_folders(values, folders))
+    if kinds := wanted.get("kinds"):
+        conditions.append(_of_kinds(values, kinds))
+    if since or until:
+        held = sorted(each for each in values("date") if _is_within(each, since, until))
+        if not held:
+            span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
+            such = "such " if conditions else ""
+            raise BadInput(f"No {such}document states a date {span}; those without a date do not count.")
+        conditions.append(_one_of("date", held))
+    return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
+
+
+def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+    paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
+    uploads = {path for path in paths if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
+    files = {str(PurePath(path, "file")): path for path in paths - uploads}
+    names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
+    forms = {path: f"/{_fold(name)}/" for path, name in names.items()}
+    found: list[str] = []
+    for folder in map(_fold, wanted):
+        # Without a name the collection itself is meant.
+        below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
+        found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
+    if not found:
+        raise _nothing("lies in the folder", wanted, names.values())
+    return _one_of("folder", found)
+
+
+def _fold(folder: str) -> str:
+    """Write the name of a folder in the form in which two are compared; nothing leads above the collection."""
+    parts = one_form(folder).casefold().replace("\\", "/").split("/")
+    return "/".join(part for part in parts if part.strip() not in ("", "."))
+
+
+def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+    known, folded = values("kind"), {each.strip(" .").casefold() for each in wanted} - {""}
+    kinds = [kind for kind in known if kind.casefold() in folded]
+    endings = tuple(f".{each}" for each in folded - {kind.casefold() for kind in kinds})
+    files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
+    if not kinds and not files:
+        raise _nothing("there is of the kind", wanted, known)
+    both = [_one_of(name, held) for name, held in (("kind", kinds), ("file_name", files)) if held]
+    return {"operator": "OR", "conditions": both}
+
+
+def _check_date(name: str, text: str | None) -> str | None:
+    try:
+        if text is not None and (not _DATE.fullmatch(text) or not date.fromisoformat(f"{text}-01-01"[:10])):
+            raise ValueError
+    except ValueError:
+        raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.") from None
+    return text
+
+
+def _is_within(value: str, since: str | None, until: str | None) -> bool:
+    """Check whether a date lies in a span; that of a year or a month, where a part of it does."""
+    held = match[0] if (match := _DATE.match(value)) else ""
+    after, before = since or held, until or held
+    return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]
+
+
+def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
+    return {"field": f"meta.{name}", "operator": "in", "value": list(values)}
+
+
+def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
+    asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
+    there = sorted({*names} - {""})
+    listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
+    return BadInput(f"No document {where} {asked}; there is {listed}.")
+
+
+def _count_values(store: Any, name: str, filters: dict[str, Any] | None) -> Mapping[str, int]:
+    if isinstance(store, TantivyDocumentStore):
+        return store.count_values(name, filters)
+    # Its client takes long to import.
+    from prefrag.components.document_stores.elasticsearch.fields import count_values
+
+    return count_values(store, name, filters)

@@ -1,0 +1,72 @@
+"""Find out whether a document or a passage says of itself that it is superseded, a draft or old.
+
+It is decided by form: the words stand alone, in brackets, in capitals before a dash, at the end of a name or behind
+"status". In a sentence they mean something else, such as the draft horse or the old town: what has none of these forms
+counts as current.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from prefrag.components.state.places import DRAFT, OLD, SUPERSEDED
+
+_OLD = ("old", "obsolete", "outdated", "archived", "deprecated")
+_MEANS = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
+_FOLDERS = {**_MEANS, "drafts": DRAFT, "archive": OLD}
+_WORD = f"(?P<word>{'|'.join(_MEANS)})"
+_CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
+# "draft 2", "draft-v0.3"
+_VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
+_BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
+_FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
+# What is a year old is not old.
+_AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
+_LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
+_STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
+_SENTENCES = (
+    re.compile(r"\W*(?P<word>superseded)\sby\s[^,.]{1,60}\.?", re.IGNORECASE),
+    re.compile(rf"\W*this\s(?:document|version|page|file)\s(?:is|has\sbeen)\s(?:an?\s)?{_WORD}\b.*", re.IGNORECASE),
+)
+_ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
+_FIRST_LINES, _LONGEST = 6, 120
+_Pattern = Callable[[str], re.Match[str] | None]
+_LINES: Sequence[_Pattern] = (_FIRST.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
+_TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match)
+
+
+def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
+    """Find what a document says of itself: `superseded`, `draft`, `old`, or None.
+
+    Its text is left out where that is a table or a program; its folders are those within what is indexed.
+    """
+    fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
+    if fields.get("superseded_by") or fields.get("replaced_by"):
+        return SUPERSEDED
+    flag = next((standing for word, standing in _MEANS.items() if fields.get(word) is True), None)
+    if found := flag or _first((_STATUS.match,), f"status: {fields.get('status')}"):
+        return found
+    lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
+    for before, line in zip(["", *lines], lines, strict=False):
+        # The records of decisions have a heading for it.
+        labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
+        if len(line) <= _LONGEST and (found := _first(_LINES, labelled)):
+            return found
+    stem = PurePath(name).stem
+    # Underscores too stand around the name of a folder.
+    plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
+    above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
+    return _first(_TITLES, title) or _first((*_TITLES, _LAST.search), stem) or above
+
+
+def find_heading_standing(heading: str | None) -> str | None:
+    """Find what the headings above a passage say of it."""
+    parts = (heading or "").split(" > ")
+    return next((found for part in parts if (found := _first((*_TITLES, _ALONE.fullmatch), part))), None)
+
+
+def _first(patterns: Sequence[_Pattern], text: str) -> str | None:
+    return next((_MEANS[match["word"].casefold()] for each in patterns if (match := each(text))), None)

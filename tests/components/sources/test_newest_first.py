@@ -1,0 +1,49 @@
+"""Of two passages of a source that are equally good the newer comes first, and what is not current last."""
+
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from tests.components.sources.test_retrieval_source import Giving
+from tests.for_each import for_each
+
+RULES = "Both boats leave the pier at nine and nobody goes alone on the water in winter."
+
+
+def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9) -> str:
+    found = [
+        Document(id=str(number), content=text, score=score, meta={"date": date, "standing": standing})
+        for number, (score, date, text, standing) in enumerate(
+            (*one, *(None, f"It is number {number}.", None)[len(one) - 1 :]) for number, one in enumerate(given)
+        )
+    ]
+    source = RetrievalSource(name="local", retriever=Giving(*found), external=external)
+    return "".join(document.id for document in source.run(query="boats", top_k=top_k)["documents"])
+
+
+@for_each(
+    "given, order",
+    ([(9.0, "2023-05-01"), (8.9999, "2024"), (5.0, "2025")], "102"),
+    ([(9.0, "2023-05-01"), (8.5, "2024")], "01"),
+    ([(9.0, "2023"), (9.0,), (9.0, "2024"), (9.0,)], "2103"),
+    ([(9.0, "2023", RULES), (6.0, "2026"), (3.0, "2024-02", f"{RULES} Always.")], "210"),
+    ([(9.0, "2023", RULES), (3.0, "2024", f"{RULES} But what else is said here is another matter.")], "01"),
+    ([(None, "2023"), (None, "2024"), (9.0, "2024"), (9.0, "2024"), (0.0, "2023", ""), (1.0, "2024", "")], "012345"),
+    ([(1.0,), (3.0,), (3.0,), (2.0,)], "0123"),
+)
+def test_the_newer_of_two_that_are_equally_good_takes_the_place_of_the_older(given: list[Any], order: str):
+    assert _search(given) == order
+
+
+def test_what_is_not_current_is_last_among_what_is_kept_unless_a_setting_or_the_web_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    given = [(9.0, None, "A.", "draft"), (8.0,), (7.0, "2023"), (7.0, "2024"), (6.0, None, "B.", "about")]
+
+    assert [_search(given, top_k=top_k) for top_k in (5, 3, 1)] == ["13240", "130", "0"]
+    monkeypatch.setenv("PREFRAG_WEB", "on")
+    assert _search(given, external=True) == "01234"
+    monkeypatch.setenv("PREFRAG_CURRENT_FIRST", "off")
+    assert _search(given) == "01234"

@@ -1,0 +1,84 @@
+"""A question that is narrowed to folders, kinds and dates of a person's own files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.document_stores.narrowing import narrow_filters
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import BadInput
+from tests.for_each import for_each
+from tests.indexes import index_of
+
+ABOVE = "/home/ada/Documents"
+FILES = {
+    "lease.pdf": ("contracts", "pdf", "2024-03-01"),
+    "crane.docx": ("contracts/2023", "docx", "2023-06"),
+    "Letter.md": ("Letters/2023", "markdown", None),
+    "hours.csv": ("", "csv", "2025-06-30"),
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TantivyDocumentStore:
+    """An index of four files in three folders, an uploaded one, and a line of a corpus."""
+    metas = [
+        {"title": name, "file_name": name, "folder": str(Path(ABOVE, folder)), "kind": kind, "date": date}
+        for name, (folder, kind, date) in FILES.items()
+    ]
+    metas.append({"title": "sent.txt", "folder": str(data_directory() / "uploads" / "mine")})
+    metas.append({"title": "line", "corpus": "/corpus.jsonl", "date": "20 May 1890"})
+    passages = [Document(id=str(meta["title"]), content="The crane.", meta=meta) for meta in metas]
+    return index_of(passages, tmp_path / "index")
+
+
+@for_each(
+    "wanted, found",
+    ({"folders": ["contracts"]}, {"lease.pdf", "crane.docx"}),
+    ({"folders": ["\\CONTRACTS\\2023\\"]}, {"crane.docx"}),
+    ({"folders": ["2023"]}, {"crane.docx", "Letter.md"}),
+    ({"folders": ["./"]}, {"lease.pdf", "crane.docx", "Letter.md", "hours.csv", "sent.txt"}),
+    ({"kinds": ["PDF", ".md"]}, {"lease.pdf", "Letter.md"}),
+    ({"since": "2024"}, {"lease.pdf", "hours.csv"}),
+    ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),
+    ({"folders": ["contracts"], "kinds": ["pdf", "docx"], "since": "2024"}, {"lease.pdf"}),
+)
+def test_what_has_all_of_it_is_left(store: TantivyDocumentStore, wanted: dict[str, Any], found: set[str]):
+    assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
+
+
+@for_each(
+    "wanted, message",
+    ({"folders": ["home"]}, "No document lies in the folder 'home'; there is Letters/2023, contracts,"),
+    ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'; there is"),
+    ({"folders": ["contracts"], "kinds": ["csv"]}, "No document there is of the kind 'csv'; there is docx, pdf."),
+    ({"since": "2026"}, "No document states a date since 2026; those without a date do not count."),
+    ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document states a date until 2025-06-29"),
+    ({"since": "2024-13"}, "since is '2024-13': give a year, a month or a day"),
+)
+def test_what_leaves_nothing_is_refused(store: TantivyDocumentStore, wanted: dict[str, Any], message: str):
+    with pytest.raises(BadInput) as refused:
+        narrow_filters([store], wanted)
+
+    assert message in str(refused.value)
+    assert "ada" not in str(refused.value).replace("'/home/ada'", "")
+
+
+def test_a_run_searches_those_alone_and_no_web(store: TantivyDocumentStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "on")
+    start = pipelines.load("prefrag", replace={"TantivyDocumentStore": store}).get_component("start")
+    other = {"field": "meta.title", "operator": "!=", "value": "crane.docx"}
+
+    state = start.run("Where is the crane?", folders=["contracts"], filters=other)["state"]
+
+    assert state.settings.sources == ("local",)
+    assert [(event.kind, event.data["sources"]) for event in state.events] == [("closed", ["web"])]
+    assert "narrowed to some of your own files" in state.events[0].data["reason"]
+    assert [one.id for one in store.search("crane", 9, state.settings.filters)] == ["lease.pdf"]
+    assert start.run("Where is the crane?")["state"].settings.sources == ("local", "web")
+    with pytest.raises(ValueError, match="No source is left to search: the question is narrowed"):
+        start.run("Where is the crane?", since="2024", sources=["web"])
