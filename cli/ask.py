@@ -22,7 +22,7 @@ from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.state.option_texts import OPTION_TEXTS
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.cli.run_printer import RunPrinter
     from prefrag.indexing import Skipped
@@ -32,10 +32,8 @@ T = TypeVar("T")
 DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
 
 
-PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
-SourceOption = Annotated[
-    list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
-]
+PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]
+SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search (repeatable). By default all.")]
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
 TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
 MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
@@ -45,18 +43,18 @@ SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEX
 UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
 FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
-    float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
+    float | None, typer.Option(min=1, help="Seconds before the run is given up; 600 by default.")
 ]
 WebOption = Annotated[
     bool | None,
-    typer.Option("--web/--no-web", help="Whether questions may go to the web. By default as the index says."),
+    typer.Option("--web/--no-web", help="Whether questions may go to the web. By default as stored with the index."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label.")]
 
 
 def ask(
     question: Annotated[
-        str | None, typer.Argument(help="The question; by default the first one of the demo, while that is used.")
+        str | None, typer.Argument(help="The question; with the demo, by default its first question.")
     ] = None,
     pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
@@ -101,7 +99,7 @@ def ask(
 
         loaded = load(pipeline)
     printer = RunPrinter(console(stderr=as_json), quiet)
-    printer.print_question(question, reads(loaded))
+    printer.print_question(question, is_extractive(loaded))
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
@@ -114,7 +112,7 @@ def ask(
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
 ) -> dict[str, Any]:
-    """Read how the options of a command narrow a run."""
+    """Collect the options of a command that narrow a run."""
     return {
         "sources": source or None,
         "preferred": prefer,
@@ -125,7 +123,7 @@ def read_options(
 
 
 def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool | None) -> None:
-    """Set what holds for this process."""
+    """Apply the options that hold for this whole process."""
     report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
@@ -135,13 +133,13 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
     use_kept_model()
 
 
-def reads(pipeline: Any) -> bool:
+def is_extractive(pipeline: Any) -> bool:
     """Check whether a reader answers, because there is no language model."""
-    return any(getattr(part, "reads", False) for _, part in pipeline.walk())
+    return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
-    """Raise the error of a run that gave no result to rely on."""
+    """Raise an error if a run gave no result that can be relied on."""
     from prefrag.pipelines import refuse_unsearched
 
     if failure is not None:
@@ -183,7 +181,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
     except KeyboardInterrupt:
         console(stderr=True).print("Interrupted.")
         sys.stdout.flush()
-        # A normal exit would wait for the thread in which the model still runs.
+        # A normal exit would wait for the thread that still runs the model.
         os._exit(INTERRUPTED)
     except BaseException:
         runner.close()
@@ -194,7 +192,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Look for no garbage among what is imported and stays: that would take an eighth of the time of `ask`."""
+    """Pause garbage collection during imports, where it would find nothing and take an eighth of the time of `ask`."""
     gc.disable()
     try:
         yield
@@ -210,7 +208,7 @@ def load(name: str) -> Any:
 
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    # A source survives a missing index, but a terminal user wants the error at once.
+    # A source tolerates a missing index, but at the terminal the error should come at once.
     for store in find_stores(pipeline):
         if type(store).__name__ == TANTIVY_STORE:
             store.count_documents()
@@ -227,7 +225,7 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
     try:
         filters = json.loads(text)
     except ValueError as error:
-        raise BadInput(f"--filters is no JSON: {error}") from error
+        raise BadInput(f"--filters is not valid JSON: {error}") from error
     if not isinstance(filters, dict):
         example = '{"field": "meta.year", "operator": ">", "value": 1990}'
         raise BadInput(f"--filters must be a JSON object, such as {example}.")

@@ -25,9 +25,9 @@ from prefrag.cli.ask import (
     UntilOption,
     WebOption,
     check_result,
+    is_extractive,
     load,
     read_options,
-    reads,
     run,
     set_up,
 )
@@ -38,7 +38,7 @@ from prefrag.cli.kept_model import offer_model
 from prefrag.cli.web_consent import is_terminal, set_web
 from prefrag.components.errors import BadInput
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 _HELP = """\
 /sources         which sources are searched; /sources NAME ... chooses, /sources all takes all again
 /web on|off      whether the next questions may go to the web
@@ -62,10 +62,10 @@ def chat(
     web: WebOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Answer questions one after the other, each in the light of those before; /help lists the commands.
+    """Answer questions one after another, each in the light of the earlier ones; /help lists the commands.
 
-    Without a terminal the questions are the lines of the standard input, and the exit code is that of the first one
-    that failed.
+    Without a terminal, each line of standard input is a question, and the exit code is that of the first one that
+    failed.
     """
     options = read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
@@ -98,7 +98,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question, or obey a command."""
+        """Answer a question, or run a command."""
         if line in ("/quit", "/exit"):
             return False
         try:
@@ -119,7 +119,7 @@ class Conversation:
         code = ANSWERED if is_terminal() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
-            # A normal exit would wait for the thread in which a model still works on a question that was given up.
+            # A normal exit would wait for the thread in which a model still works on an abandoned question.
             os._exit(code)
         self._runner.close()
         raise typer.Exit(code)
@@ -130,7 +130,7 @@ class Conversation:
 
         printer = RunPrinter(console(), self._quiet)
         if not is_terminal():
-            # Nobody has seen the question at a prompt.
+            # Without a prompt, the question has not been shown yet.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
         result, failure = self._runner.run(run(self.pipeline, question, options, printer))
@@ -148,7 +148,7 @@ class Conversation:
         elif command == "sources":
             self._choose_sources(words)
         elif command == "web" and words in (("on",), ("off",)):
-            # What an earlier /web has set does not count.
+            # Do not count what an earlier /web has set.
             os.environ.pop("PREFRAG_WEB", None)
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch
@@ -173,18 +173,18 @@ class Conversation:
 
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
-    if reads(pipeline):
+    if is_extractive(pipeline):
         terminal.print("No language model is set, so a reader answers.")
-    terminal.print("Put a question. /help lists the commands, Ctrl-D ends.", style="dim")
+    terminal.print("Ask a question. /help lists the commands, Ctrl-D quits.", style="dim")
 
 
 def _read_lines() -> Iterator[str]:
-    """Read what a person writes, line by line; at a terminal with a prompt, and with what was written before."""
+    """Read input line by line; at a terminal with a prompt and a history."""
     if not is_terminal():
         yield from (line.strip() for line in sys.stdin)
         return
     with suppress(ImportError):
-        # Its import alone gives the prompt a history and an editor; Windows has none.
+        # Importing it is enough to give the prompt a history and line editing; Windows does not have it.
         import readline  # noqa: F401
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What `prefrag doctor` looks at: what is there, what is missing, and what to do."""
+"""The checks of `prefrag doctor`: what is there, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _EXTRAS = {
     "trees": ("xgboost",),
     "train": ("trl", "peft", "torch", "xgboost"),
 }
-# A person waits for the command.
+# Short, because somebody is waiting at the terminal.
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-# `/ready` itself waits so long for the servers behind it.
+# As long as `/ready` waits for the servers behind it.
 _SERVE_SECONDS = 4.0
-# Less is used up before a model that thinks has come to its reply.
+# With fewer tokens, a model that thinks may run out before it replies.
 _TOKENS_TO_THINK = 4000
 _TOKENS_OF_YAML = 512
 _NAMED_MODELS = 5
@@ -88,12 +88,12 @@ class Finding:
 
 
 async def examine(name: str, port: int, online: bool) -> list[Finding]:
-    """Look at all parts."""
+    """Run all checks."""
     findings = [_check_versions(), _check_data(), *_check_settings(name)]
     stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
-        # Looked for before anything is opened, so that no stand-in for the web is among them.
+        # List them before opening anything, so that a stand-in for the web is not among them.
         stores = find_stores(pipeline)
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in _embedded(stores)))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
@@ -207,7 +207,7 @@ def _report_absence(pipeline: Any) -> Finding:
     found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_NAMED_MODELS])})" for one in servers)
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
-    if any(getattr(part, "reads", False) for _, part in pipeline.walk()):
+    if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
         return Finding("model", "note", "No language model is set: a reader answers from the passages", advice)
     return Finding(
         "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
@@ -273,7 +273,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
 
 
 class _Probe(ChatModel):
-    """The model as a run calls it, but briefly and once."""
+    """Calls the model as a run does, but briefly and once."""
 
     retries = 0
 
@@ -282,7 +282,7 @@ class _Probe(ChatModel):
 
     @property
     def reply_limit(self) -> int | None:
-        """None, because a call here sets its own."""
+        """None, because each call here sets its own."""
         return None
 
     async def ask(self, question: str, **settings: Any) -> ChatMessage:
@@ -292,7 +292,7 @@ class _Probe(ChatModel):
 
 
 async def _list_models(server: ModelServer) -> list[str]:
-    # Not every server lists its models; whether it replies is seen next.
+    # Not every server lists its models; the next check shows whether it replies.
     with suppress(httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         url = f"{server.base_url.rstrip('/')}/models"
         content = await asyncio.to_thread(get_json, url, server.api_key, _LIST_SECONDS)
@@ -322,8 +322,8 @@ async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
 async def _check_source(source: RetrievalSource, online: bool) -> Finding:
     if web_setting() == "off":
         return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
-    if not source.leaves:
-        return Finding(source.name, "ok", "An index here stands in for the web and gets names out of passages, too")
+    if not source.leaves_machine:
+        return Finding(source.name, "ok", "An index here stands in for the web, and also gets names from passages")
     if not source.gate.is_open:
         return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
@@ -344,7 +344,7 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
     servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
     if not servers:
         return []
-    # Its client is imported only where a pipeline has one.
+    # The client is imported only if a pipeline uses it.
     from prefrag.components.document_stores.elasticsearch.consent import check_index
 
     try:
@@ -377,7 +377,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
             return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():
             text = f"{keys_file()} counts no more, and leaves keys required here"
-            return Finding("keys", "note", text, "Make its keys anew with prefrag keys add, and delete it.")
+            return Finding("keys", "note", text, "Make new keys with prefrag keys add, and delete it.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
@@ -400,7 +400,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        # Without the environment, whose proxy is none for this machine.
+        # Ignore the environment: its proxy is not for this machine.
         async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
     except (httpx.HTTPError, TimeoutError, ValueError):

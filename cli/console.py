@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> Console:
-    """Open the terminal for printing; lines wrap only where a person reads them."""
+    """Open the terminal for printing; lines are wrapped only on a terminal."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
 
 
 def print_json(value: Any) -> None:
-    """Print what a script reads."""
+    """Print JSON for scripts."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -15,14 +15,14 @@ from prefrag.components.text.one_line import one_line
 if TYPE_CHECKING:
     from prefrag.cli.checks import Finding
 
-# In words, too, for those who do not see a sign or its colour.
+# In words too, for readers who cannot see the sign or its colour.
 _SIGNS = {"ok": ("\u2713 ok", "green"), "note": ("! note", "yellow"), "problem": ("\u2717 problem", "bold red")}
 _WIDTH = 9
 
 
 def examine_installation(
     pipeline: Annotated[
-        str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline that is to answer, by its name or its file.")
+        str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline to check: a name or a YAML file.")
     ] = "prefrag",
     index: IndexOption = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of `prefrag serve`.")] = 1416,
@@ -31,12 +31,12 @@ def examine_installation(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
-    """Look at index, model, judge, web and server: what is there, what is missing, what to do.
+    """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
 
-    It ends with 0 where `prefrag ask` will work, and else with the code with which that would end. A model server that
-    is set is called twice, with a question that says nothing of your documents.
+    It exits with 0 if `prefrag ask` will work, and otherwise with the exit code that it would end with. If a model
+    server is set, it is called twice, with a question that says nothing about your documents.
     """
-    # Everything heavy is imported where it is used, so that help comes at once.
+    # Heavy modules are imported where they are used, so that --help is instant.
     import asyncio
 
     from prefrag.cli.checks import examine
@@ -61,6 +61,6 @@ def _print(finding: Finding) -> None:
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]
-    # What a person has to do stands at the end of the same line.
+    # What to do about it goes at the end of the same line.
     text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
     console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

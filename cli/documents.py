@@ -19,12 +19,12 @@ from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.components.worker_options import RayCluster
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.indexing import IndexReport, PrunePlan, Skipped
     from prefrag.pipelines.runners.runner import Runner
 
-# Of files of one reason.
+# How many files are named for each reason.
 _MOST_NAMED = 5
 _MOST_KINDS = 10
 
@@ -67,7 +67,7 @@ def index_documents(
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes that convert and embed; by default this one alone.")
+        int | None, typer.Option(min=1, help="Processes that convert and embed; by default only this one.")
     ] = None,
     ray: RayCluster = None,
     web: Annotated[
@@ -75,7 +75,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents; a second call only adds what is new or changed, and names files that are gone."""
+    """Index documents; running it again only adds what is new or changed, and lists files that are gone."""
     from prefrag import indexing
     from prefrag.indexing.index_list import keep_web_answer
     from prefrag.indexing.report import indexing_bar
@@ -112,7 +112,7 @@ def index_documents(
                 runner=runner,
             )
         if answer is not None:
-            # Where every file was skipped there is no index.
+            # There is no index if every file was skipped.
             with suppress(FileNotFoundError):
                 keep_web_answer(answer, index, store)
         _print_report(report, name)
@@ -152,14 +152,14 @@ def list_documents(
         print_json([asdict(entry) for entry in listed])
         return
     for entry in listed:
-        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
-    typer.echo(f"{total:>9,}  passages in {counted(len(listed), 'file')}")
+    typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
 
 
 def delete_documents(
     targets: Annotated[
-        list[str], typer.Argument(help="Ids of passages, files, corpora, or folders and all that is below them.")
+        list[str], typer.Argument(help="Ids of passages, or files, corpora or folders with everything below them.")
     ],
     index: IndexOption = None,
     store: StoreOption = "tantivy",
@@ -178,7 +178,7 @@ def prune_documents(
     store: StoreOption = "tantivy",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
 ) -> None:
-    """Delete the passages of files that are gone and of lines that left their corpus."""
+    """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
     from prefrag import indexing
 
     name = _index_name(index)
@@ -213,8 +213,8 @@ def list_indexes(
         web = {True: "web", False: "no web", None: "web not decided"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
         typer.echo(
-            f"{entry.name:<{width}}  {entry.passages:>9,} passages  {entry.files:>7,} files  "
-            f"{decimal(entry.bytes):>9}{changed}  {web}"
+            f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "
+            f"{counted(entry.files or 0, 'file'):>13}  {decimal(entry.bytes):>9}{changed}  {web}"
         )
 
 
@@ -230,7 +230,7 @@ def drop_index(
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
     if not yes:
         if not is_terminal():
-            raise BadInput(f"Dropping the index '{name}' needs --yes where nobody can be asked. Nothing was deleted.")
+            raise BadInput(f"Dropping the index '{name}' needs --yes where there is no terminal. Nothing was deleted.")
         if not typer.confirm(f"Delete the index '{name}' with {passages}?", default=False, err=True):
             typer.echo("Nothing was deleted.")
             return
@@ -243,14 +243,14 @@ def _print_plan(plan: PrunePlan) -> None:
     for path, passages in plan.gone.items():
         typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
     for path, passages in plan.shortened.items():
-        typer.echo(f"{passages:>9,}  lines that left {one_line(path)}")
+        typer.echo(f"{passages:>9,}  no longer in {one_line(path)}")
 
 
 def _print_report(report: IndexReport, index: str) -> None:
     terminal = console(stderr=True)
     for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
         for file, more in _group_by_reason(left_out):
-            also = f" And so {more:,} more." if more else ""
+            also = f" And {more:,} more like this." if more else ""
             terminal.print(f"{what} {file}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
@@ -274,7 +274,7 @@ def _print_report(report: IndexReport, index: str) -> None:
 
 
 def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
-    """Name the first ones of each reason, and count the others, such as a hundred files that need one package."""
+    """Name the first files of each reason and count the rest, such as a hundred that need the same package."""
     named = []
     same = Counter(one.reason for one in skipped if one.line is None)
     seen: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What the commands do about settings: read the file ``.env``, and name what looks like a setting and is none."""
+"""Read settings from ``.env``, and warn about variables that look like settings but are not."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from prefrag.cli.console import console
 
 
 def load_env_file() -> None:
-    """Read the settings of the nearest ``.env`` that the environment does not hold already."""
+    """Read the settings in the nearest ``.env``; variables that are already set win."""
     from dotenv import find_dotenv, load_dotenv
 
     load_dotenv(find_dotenv(usecwd=True))
 
 
 def find_unknown_settings(*files: Path) -> list[str]:
-    """Find variables that look like settings, and that no pipeline of the user's own reads either."""
+    """Find variables that look like settings but are not, and that no pipeline of the user's reads either."""
     from prefrag.components.settings import check_settings
 
     if not check_settings():
@@ -26,6 +26,6 @@ def find_unknown_settings(*files: Path) -> list[str]:
 
 
 def report_unknown_settings(pipeline: str = "") -> None:
-    """Print what is misspelt; a closed door may stand open by it."""
+    """Warn about misspelt settings, which may leave open what the user meant to close."""
     for sentence in find_unknown_settings(Path(pipeline)):
         console(stderr=True).print(sentence, markup=False, soft_wrap=True, style="yellow")

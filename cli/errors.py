@@ -11,7 +11,7 @@ from prefrag.cli.console import console
 from prefrag.components.errors import PrefragError, error_kind
 from prefrag.components.text.one_line import one_line
 
-# The codes 1 to 3 are those of the error tree.
+# Codes 1 to 3 come from the exception classes.
 ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, an index, "
@@ -25,7 +25,7 @@ def report_errors() -> Iterator[None]:
     try:
         yield
     except (typer.Exit, BrokenPipeError):
-        # A reader such as `head` may leave early: the framework ends quietly then, with 1.
+        # A consumer such as `head` may stop early: the framework then ends quietly, with 1.
         raise
     except (KeyboardInterrupt, typer.Abort):
         print_error(PrefragError("Interrupted."))

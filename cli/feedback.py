@@ -15,7 +15,7 @@ from prefrag.components.errors import Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.evaluation.question import Question
     from prefrag.server.feedback import KeptFeedback
@@ -69,7 +69,7 @@ def export_feedback(
         if kind == "training" and (reason := _lacks_passages(each)):
             left_out[reason] += 1
             continue
-        # Of several for one question the last one counts.
+        # If a question has several, the last one counts.
         if place in questions:
             left_out["given again later"] += 1
         questions[place] = question
@@ -86,7 +86,7 @@ def export_feedback(
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
-    """Read the feedback that is kept, one after another."""
+    """Read the stored feedback, one entry after another."""
     from prefrag.server.feedback import read_feedback
 
     for each in read_feedback():
@@ -108,7 +108,7 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _lacks_passages(feedback: KeptFeedback) -> str:
-    """Check whether the index still holds what the answer cites, because training refuses a file with others."""
+    """Give the reason why training would refuse the feedback: its index lacks what the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
         return "citing no passage of an index in a liked answer"

@@ -1,4 +1,4 @@
-"""`prefrag FOLDER`: a folder is indexed, followed, and asked on the page."""
+"""`prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def follow_folder(
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Ask a folder: index it, follow its changes, and open the page. The first word is the folder itself."""
-    # Everything heavy is imported where it is used, so that help comes at once.
+    # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
     _check_port(port)
@@ -36,7 +36,7 @@ def follow_folder(
 
     collection = find_collection(folder)
     answer = choose_web_answer(web, collection, "tantivy")
-    # Nobody was asked elsewhere than on a terminal: the web stays closed, and the question is asked there.
+    # Away from a terminal nobody was asked: the web stays closed, and the question comes at a terminal later.
     if answer is not None and (web is not None or is_terminal()):
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
@@ -64,7 +64,7 @@ def _check_folder(folder: Path) -> None:
 
 def _check_port(port: int) -> None:
     with socket.socket() as tried:
-        # As the server does: a port that was just given up may be taken again.
+        # The server sets this too: a port that has just been released can be reused.
         if os.name == "posix":
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""The model server that a person chose at the first question, kept in the data folder."""
+"""The model server that the user chose at the first question, stored in the data folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def use_kept_model() -> None:
 
 
 def offer_model() -> None:
-    """Offer the model servers of this machine, once and only to a person at a terminal who has set no model."""
+    """Offer the model servers of this machine, once, and only at a terminal where no model is set."""
     use_kept_model()
     if names_model() or read_choice() is not None or not is_terminal():
         return
@@ -53,12 +53,12 @@ def offer_model() -> None:
     terminal.print("No language model is set, and this machine serves some:", markup=False)
     for number, (server, model) in enumerate(offers, start=1):
         terminal.print(f"  {number}  {one_line(model)} ({server.program}, {server.base_url})", markup=False)
-    chosen = str(typer.prompt("Which shall answer from now on? Its number, or 0 for none", default="0", err=True))
+    chosen = str(typer.prompt("Which one should answer from now on? (a number, or 0 for none)", default="0", err=True))
     if not chosen.isdecimal() or int(chosen) > len(offers):
-        terminal.print("That is none of them, so there is no model this time.", style="yellow")
+        terminal.print("That is not one of them, so no model is used this time.", style="yellow")
         return
     keep_model(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
-    terminal.print(f"The choice is kept in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
+    terminal.print(f"Your choice is stored in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
     use_kept_model()
 
 

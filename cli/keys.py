@@ -13,10 +13,10 @@ from prefrag.components.text.counted import counted
 
 
 def add(
-    name: Annotated[str, typer.Argument(help="A name for the key, which the audit log shows; it is no secret.")],
+    name: Annotated[str, typer.Argument(help="A name for the key, which the audit log shows; it is not a secret.")],
     collection: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A collection that it may search, repeatable; by default all."),
+        typer.Option(metavar="NAME", help="A collection that the key may search (repeatable); by default all."),
     ] = None,
     web: Annotated[bool, typer.Option("--web/--no-web", help="Whether its questions may go to the web.")] = True,
     write: Annotated[bool, typer.Option("--write", help="Let it add documents and delete them.")] = False,
@@ -25,7 +25,7 @@ def add(
         typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="The last day on which it works (UTC)."),
     ] = None,
 ) -> None:
-    """Make a key and print it; it is shown this once."""
+    """Make a key and print it; it is shown only once."""
     from prefrag.server.keys import add_key, place_of_keys
 
     load_env_file()
@@ -36,7 +36,7 @@ def add(
 
 
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
-    """List the keys that are kept: what each allows, and its last four characters."""
+    """List the keys: what each one allows, and its last four characters."""
     from prefrag.server.keys import read_keys
 
     load_env_file()
@@ -59,7 +59,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
 
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
-    """Take a key away; a running server refuses its next request."""
+    """Revoke a key; a running server refuses its next request."""
     from prefrag.server.keys import place_of_keys, revoke_key
 
     load_env_file()
@@ -67,5 +67,5 @@ def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) ->
     typer.echo(f"The key {name} is revoked; {left} left.")
     if not left:
         place = place_of_keys()
-        note = f"Keys stay required, so nobody gets in until you make one. To serve without keys, delete {place}."
+        note = f"Keys are still required, so nobody gets in until you make one. To serve without keys, delete {place}."
         console(stderr=True).print(note, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Find the model servers that run on this machine, at the ports that they use by default."""
+"""Find the model servers that run on this machine on their default ports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-# A server of this machine answers at once; one that is busy with a model may take a little.
+# A local server answers at once, or a little later if it is busy with a model.
 _SECONDS = 1.0
 _MAX_MODELS = 50
 _NAME_CHARACTERS = 200
@@ -23,21 +23,21 @@ class LocalServer:
 
 
 PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
-# What they name as the owner of their models.
+# What each program gives as the owner of its models.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
 # A service like this one lists its pipelines as models.
 _NO_MODELS = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
-    """Find them: each port is asked for its models, all at once, and only on the loopback interface."""
+    """Ask every port for its models, all at once, and only on the loopback interface."""
     ports = PORTS if ports is None else ports
     with ThreadPoolExecutor() as threads:
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
-    """Read a list of models as servers write it."""
+    """Read the names from a server's list of models."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []

@@ -38,7 +38,7 @@ def list_pipelines(
     ] = None,
 ) -> None:
     """List the names of the pipelines, or draw one."""
-    # Everything heavy is imported where it is used, so that help comes at once.
+    # Heavy modules are imported where they are used, so that --help is instant.
     from prefrag.pipelines.drawing import mermaid
     from prefrag.pipelines.loading import load, names
 
@@ -46,7 +46,7 @@ def list_pipelines(
 
 
 class _CommandOrFolder(TyperGroup):
-    """Takes what is no command, but looks like a path, for the folder to ask: `prefrag ~/Documents`."""
+    """Treats an argument that is not a command but looks like a path as the folder to ask: `prefrag ~/Documents`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]

@@ -23,12 +23,12 @@ def serve_tools(
     index: IndexOption = None,
     demo: DemoOption = False,
 ) -> None:
-    """Offer the pipelines as tools to a desktop client of MCP, which starts this command by itself."""
+    """Offer the pipelines as tools to a desktop MCP client, which starts this command by itself."""
     with _keep_stdout() as protocol:
-        # Everything heavy is imported where it is used, so that help comes at once.
+        # Heavy modules are imported where they are used, so that --help is instant.
         import asyncio
 
-        from prefrag.server.served_pipelines import leaves_out
+        from prefrag.server.served_pipelines import skips_broken
 
         try:
             from prefrag.server.mcp_tools import serve_stdio
@@ -38,15 +38,15 @@ def serve_tools(
             raise Missing('This needs the extra mcp: pip install "prefrag[mcp]".') from error
         files = choose_served(pipeline, pipelines_dir, demo, index)
         if sys.stdin.isatty():
-            typer.echo("Waiting for a client of MCP on standard input; Ctrl-C ends it.", err=True)
+            typer.echo("Waiting for an MCP client on standard input; Ctrl-C quits.", err=True)
         # The thread that reads standard input cannot be interrupted.
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-        asyncio.run(serve_stdio(files, leaves_out(), protocol))
+        asyncio.run(serve_stdio(files, skips_broken(), protocol))
 
 
 @contextmanager
 def _keep_stdout() -> Iterator[TextIO]:
-    """Keep the standard output for the protocol: whatever else is printed goes to the standard error."""
+    """Keep standard output for the protocol: anything else that is printed goes to standard error."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as protocol:
         os.dup2(2, 1)

@@ -108,12 +108,12 @@ class RunPrinter:
     def _print_answer(self, result: dict[str, Any]) -> None:
         if parts := given_parts(result):
             before, span, behind, where = parts
-            # What has no bold letters has the signs for them.
+            # Where there is no bold, show the Markdown signs instead.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
             self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
         elif answer := result.get("answer_with_citations") or result.get("answer"):
             is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
-            # Green is what can be relied on: an answer whose passages are cited, and that is not doubted.
+            # Green marks an answer that can be relied on: it cites its passages and is not doubted.
             self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
             self._print(label_text(result))
 
@@ -125,7 +125,7 @@ class RunPrinter:
         self._print(NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        # That of a reader is in the result alone.
+        # A reader's guess, which has a probability, is kept in the result and not shown.
         if (guess := result.get("guess")) and result.get("probability") is None:
             self._print(f"A guess: {one_line(guess)}", "dim")
 
@@ -168,12 +168,12 @@ class RunPrinter:
         if self.console.soft_wrap:
             self.console.print(Text(" " * indent) + line)
         else:
-            # Padding indents every line that is wrapped.
+            # Padding also indents wrapped lines.
             self.console.print(Padding(line, (0, 0, 0, indent), expand=False))
 
 
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
-    """Make the address or the file in a line a link, which terminals follow that can; others show the line as it is."""
+    """Make the address or file in a line a link; terminals that do not support links show the line as it is."""
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
     target = url
     if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):

@@ -15,10 +15,10 @@ from prefrag.components.errors import BadInput, PrefragError
 
 PipelineOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve, repeatable, or `all`; by default prefrag."),
+    typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve (repeatable), or `all`; by default prefrag."),
 ]
 PipelinesDirOption = Annotated[
-    Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
+    Path | None, typer.Option(help="A folder of your own YAML pipelines, like PREFRAG_PIPELINES_DIR.")
 ]
 DemoOption = Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")]
 
@@ -40,11 +40,11 @@ def serve(
         ),
     ] = None,
     deadline: Annotated[
-        float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
+        float | None, typer.Option(min=1, help="Seconds that a run may take, like PREFRAG_RUN_SECONDS.")
     ] = None,
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
-    # Everything heavy is imported where it is used, so that help comes at once.
+    # Heavy modules are imported where they are used, so that --help is instant.
     from prefrag.server.keys import Keyring
     from prefrag.server.security import is_loopback
 
@@ -77,7 +77,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
 
     keyring = Keyring()
     if keyring.is_required and not keyring.is_unread:
-        # So that a worker that begins later requires one, even if the place of the keys is gone by then.
+        # So that a worker that starts later requires a key even if the key store is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
     check_audit_log()
     listed_collections()
@@ -86,7 +86,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         os.environ[FOLDER_VARIABLE] = str(folder)
     if not keyring.is_required:
         typer.echo(
-            "Without keys, whatever runs on this machine may ask: put no proxy and no tunnel before this service, or "
+            "Without keys, any program on this machine may ask: put no proxy and no tunnel before this service, or "
             "make a key first (prefrag keys add NAME).",
             err=True,
         )
@@ -113,7 +113,7 @@ def choose_served(
 ) -> dict[str, Path]:
     """Choose what is served by the options of a command, which count more than the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
-    from prefrag.server.served_pipelines import check_index, choose_pipelines, leaves_out
+    from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
 
     load_env_file()
     use_kept_model()
@@ -126,6 +126,6 @@ def choose_served(
     files = choose_pipelines()
     if unknown := find_unknown_settings(*files.values()):
         raise BadInput(" ".join(unknown))
-    if not leaves_out():
+    if not skips_broken():
         check_index(files.values())
     return files

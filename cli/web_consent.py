@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Find the answer to keep with an index; at the first indexing a person at a terminal is asked for it."""
+    """Find the answer to store with an index; at the first indexing the user is asked for it at the terminal."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_answer
 
@@ -51,7 +51,7 @@ def set_web(chosen: bool | None) -> None:
 
 
 def ask_before_sending(status: Status) -> None:
-    """Have every query be shown and asked for before it leaves, where ``PREFRAG_WEB=ask`` and this is a terminal."""
+    """With ``PREFRAG_WEB=ask`` and a terminal, show every query and ask before it is sent."""
     from prefrag.components.web.web_gate import ask_person
 
     def ask(source: str, query: str) -> bool:
@@ -68,5 +68,5 @@ def ask_before_sending(status: Status) -> None:
 
 
 def is_terminal() -> bool:
-    """Check whether a person can be asked."""
+    """Check whether there is somebody at a terminal to ask."""
     return sys.stdin.isatty() and sys.stderr.isatty()

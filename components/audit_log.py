@@ -1,4 +1,4 @@
-"""The audit log: a line for whatever leaves this machine, written before it leaves, and for each query held back."""
+"""The audit log: a line for everything that leaves this machine, written beforehand, and for each query held back."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from prefrag.components.settings import settings
 
 logger = logging.getLogger(__name__)
 
-# What the lines of this context have in common: the key, the run, the pipeline, the collection.
+# The fields that all lines of this context share: the key, the run, the pipeline, the collection.
 _labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", default=MappingProxyType({}))
 
 
 class AuditLogFailed(PrefragError):
-    """Report that the audit log cannot be written, so that nothing may leave."""
+    """Report that the audit log cannot be written, so nothing may leave."""
 
 
 def audit_log() -> Path | None:
@@ -64,7 +64,7 @@ def check_audit_log() -> str:
         return ""
     mode = path.stat().st_mode
     is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
-    return f"The audit log {path} is open to others than its owner: chmod 600 closes it." if is_open else ""
+    return f"The audit log {path} is readable by others than its owner: chmod 600 closes it." if is_open else ""
 
 
 def audit(event: str, **data: Any) -> None:
@@ -84,7 +84,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Write that a query was not sent; where that cannot be written, nothing has left all the same."""
+    """Write that a query was not sent; if that cannot be written, still nothing has left."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:
@@ -96,7 +96,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # Opened for each line, so that the file may be moved away at any time.
+        # Opened anew for each line, so that the file can be moved away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

@@ -1,6 +1,6 @@
-"""What the parts of a pipeline's YAML have in common: how they are written, and the checks of their settings.
+"""What all blocks of a pipeline's YAML share: how they are serialised, and the checks of their settings.
 
-The checks take settings by the names of the parameters, allow None, and raise a `ValueError` with what to set.
+The checks take settings by parameter name, allow None, and raise a `ValueError` that says what to set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from haystack.core.serialization import component_to_dict
 
 
 class Block:
-    """A part that is written by the parameters of its constructor, which are attributes of the same names."""
+    """A part that is serialised by its constructor's parameters, which it keeps as attributes of the same names."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write the part as a block of YAML.
@@ -36,27 +36,27 @@ class Block:
 
 
 def check_whole(least: int, **settings: Any) -> None:
-    """Refuse what is no whole number or too small a one."""
-    # Python takes True for 1.
+    """Refuse anything but a whole number that is large enough."""
+    # In Python, True is an int.
     fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]
     _refuse(settings, fits, f"a whole number of at least {least}")
 
 
 def check_range(least: float, most: float = math.inf, **settings: Any) -> None:
-    """Refuse what is no number of a range."""
+    """Refuse anything but a number within a range."""
     fits = [isinstance(one, int | float) and least <= one <= most for one in settings.values()]
     bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
     _refuse(settings, fits, f"a number {bounds}")
 
 
 def check_above_zero(**settings: Any) -> None:
-    """Refuse what is no number above zero, or infinite."""
+    """Refuse anything but a finite number above zero."""
     fits = [isinstance(one, int | float) and 0 < one < math.inf for one in settings.values()]
     _refuse(settings, fits, "a number above 0")
 
 
 def check_choice(choices: Iterable[str], **settings: Any) -> None:
-    """Refuse what is none of the choices."""
+    """Refuse anything but one of the choices."""
     *others, last = choices
     fits = [one in (*others, last) for one in settings.values()]
     _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)
@@ -71,5 +71,5 @@ def _refuse(settings: dict[str, Any], fits: list[bool], wanted: str) -> None:
 def _write(value: Any) -> Any:
     if isinstance(value, list):
         return [_write(part) for part in value]
-    # Haystack writes a nested component only through its own `to_dict`, which not every one has.
+    # Haystack serialises a nested component only through its own `to_dict`, which not all have.
     return component_to_dict(value, type(value).__name__) if hasattr(value, "run") else value

@@ -1,4 +1,4 @@
-"""One body for the blocking and the asynchronous form of a method.
+"""Write a method once, for both its blocking and its asynchronous form.
 
 The body is written once, as a coroutine. It awaits other such bodies, and calls what truly waits by :func:`either`. The
 blocking form runs it in the calling thread without an event loop, to which connections would be bound.
@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# In each thread, whether it is now running a body in its blocking form.
+# For each thread, whether it is running a body in its blocking form.
 _thread = threading.local()
 
 
@@ -35,7 +35,7 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
         finally:
             _thread.blocks = outer
             body.close()
-        raise RuntimeError(f"{method.__qualname__} has no blocking form: it waits for something else than `either`.")
+        raise RuntimeError(f"{method.__qualname__} has no blocking form: it awaits something other than `either`.")
 
     return _named(run, method.__name__.removesuffix("_async"))
 
@@ -43,7 +43,7 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def either(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call what waits, in the form in which the body runs that calls it.
+    """Call a function that waits, in the form that the calling body is running in.
 
     :param method: The blocking function.
     :param method_async: The asynchronous function.
@@ -53,7 +53,7 @@ async def either(
     """
     if not _blocks():
         return await method_async(*args, **options)
-    # The function may run an event loop of its own.
+    # The function may run its own event loop.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -84,7 +84,7 @@ def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 def in_thread(
     method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
 ) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Derive the asynchronous form of a method that computes for long, or that waits in a way of its own.
+    """Derive the asynchronous form of a method that computes for a long time, or waits in a way of its own.
 
     :param method: The method.
     :param when: Takes the arguments of a call, and tells whether it is worth a thread.
@@ -101,7 +101,7 @@ def in_thread(
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component, in the asynchronous form by its ``run`` in a thread where it has no ``run_async``."""
+    """Call a component; the asynchronous form runs ``run`` in a thread if there is no ``run_async``."""
     return await either(part.run, partial(_run_async, part), **arguments)
 
 

@@ -1,6 +1,6 @@
-"""The failures that reach a user, each with its exit code and its HTTP status.
+"""The errors that reach a user, each with its exit code and HTTP status.
 
-They lie in the lowest folder, so that every other one may raise them.
+They live in the lowest folder, so that every other one can raise them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import TypeVar
 
 Found = TypeVar("Found", bound=BaseException)
 
-# A disk that is full, a quota that is used up, a file that its system takes no larger.
+# The disk is full, the quota is used up, or the file is as large as the system allows.
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class PrefragError(Exception):
-    """Report a failure to the user: the message states what happened and what to do."""
+    """Report a failure to the user: the message says what happened and what to do."""
 
     exit_code = 1
     http_status = 500
@@ -42,7 +42,7 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Classify an exception by the tree of errors.
+    """Map an exception to one of these classes.
 
     :param error: Any exception.
     :returns: Its own class where that is in the tree; else the class for the built-in exceptions that components raise

@@ -1,4 +1,4 @@
-"""Files that several processes use: locks that end with the process that holds them, and lines that are appended."""
+"""Files shared by several processes: locks that end with the process that holds them, and appended lines."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from prefrag.components.errors import BadInput
 
 logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
-# A line is written in microseconds.
+# Plenty: writing a line takes microseconds.
 _LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
 
 
 class Busy(BadInput):
-    """Another process holds the lock for too long."""
+    """Another process has held the lock for too long."""
 
     http_status = 503
 
 
 @contextmanager
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
-    """Hold the lock of some work, while other processes wait for it.
+    """Hold a lock during some work, while other processes wait for it.
 
     :param path: The file that is locked; made if missing, with its folder.
     :param wait: Seconds to wait for another process.
@@ -77,7 +77,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     :param most_bytes: The bytes that the file may have afterwards; None sets no limit.
     :raises OSError: When the whole line cannot be written, with ``EFBIG`` when it does not fit the limit.
     """
-    # A pipe without a reader must not block, and is refused only where it is opened for writing alone.
+    # A pipe without a reader must not block, and is only refused when it is opened write-only.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -86,14 +86,14 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # The end of the file says nothing as long as another writer is at it.
+            # The end of the file means nothing while another process is writing.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
             size = os.fstat(file).st_size
             if most_bytes is not None and size + len(data) > most_bytes:
                 raise OSError(errno.EFBIG, f"it would be larger than {most_bytes:,} bytes")
             if size and _read_last_byte(file, size) != b"\n":
-                # An earlier writer got only a part of its line on a full disk.
+                # A full disk cut off the line of an earlier writer.
                 data = b"\n" + data
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -14,7 +14,7 @@ from haystack import Document
 TANTIVY_STORE = "TantivyDocumentStore"
 ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
 _STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
-# Values that hold no component.
+# Types that cannot hold a component.
 _PLAIN = (
     str,
     bytes,
@@ -42,7 +42,7 @@ def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -
         the whole is empty.
     """
     waiting = [("", whole)]
-    # The objects themselves, because the id of one that is gone may be that of another.
+    # Keep the objects themselves, because the id of a collected one may be reused.
     seen: dict[int, Any] = {}
     while waiting:
         path, part = waiting.pop()
@@ -70,14 +70,14 @@ def is_store(part: Any) -> bool:
     :param part: The object.
     :returns: Whether it is a :class:`TantivyDocumentStore` or an :class:`ElasticsearchDocumentStore`.
     """
-    # By name, because the import of the client of Elasticsearch takes long and most pipelines have no such store.
+    # By name, because importing the Elasticsearch client is slow and most pipelines have no such store.
     return type(part).__name__ in _STORES
 
 
 def read_attribute(part: Any, name: str) -> Any:
-    """Read an attribute that an object of any kind or its class has."""
+    """Read an attribute that an object or its class really defines."""
     try:
-        # Some clients pass every unknown name on, in circles.
+        # Some clients forward every unknown name, in circles.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:
@@ -86,7 +86,7 @@ def read_attribute(part: Any, name: str) -> Any:
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
     if is_store(part):
-        # A store holds no component, but a client with hundreds of objects.
+        # A store holds no components, but a client with hundreds of objects.
         return []
     if isinstance(part, Mapping):
         return list(part.items())
@@ -95,6 +95,6 @@ def _contents(part: Any) -> list[tuple[Any, Any]]:
     if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
         # A Haystack pipeline, whose graph holds far more than its components.
         return list(part.walk())
-    # Not what Haystack notes on a component: its sockets, and the pipeline that it is in.
+    # Skip what Haystack attaches to a component: its sockets, and the pipeline that it belongs to.
     held = (read_attribute(part, "__dict__") or {}).items()
     return [(name, value) for name, value in held if not str(name).startswith("__haystack_")]

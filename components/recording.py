@@ -1,4 +1,4 @@
-"""The recording of the results of sources and models in a file, so that a run can be repeated without them."""
+"""Record the results of sources and models in a file, so that a run can be repeated without them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.block import Block, check_choice
 from prefrag.components.errors import PrefragError
 
-# The name of the provider in the trace where the documents come from a recording.
+# The provider's name in the trace when the documents come from a recording.
 RECORDING = "recording"
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
-# A request that is missing in the recording is reported by its end, because prompts begin alike.
+# A missing request is reported by its end, because prompts begin alike.
 _REPORTED_CHARACTERS = 200
 
 
@@ -151,7 +151,7 @@ class _File:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
-            # Read back as a replay will read it, because JSON does not have every type of metadata.
+            # Read it back as a replay will, because JSON lacks some types of metadata.
             return self._take(line)
 
     def _state(self) -> tuple[int, int] | None:
@@ -162,7 +162,7 @@ class _File:
         return stat.st_mtime_ns, stat.st_size
 
     def _load(self, repair: bool) -> None:
-        # Not `splitlines`: JSON keeps the separators of web pages (U+2028, U+0085) within a line.
+        # Not `splitlines`: JSON leaves the line separators of web pages (U+2028, U+0085) inside a line.
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -180,7 +180,7 @@ class _File:
         try:
             self._take(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
-            # The process that wrote it was killed in the middle of the line.
+            # The process that wrote it was killed halfway through the line.
             if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
@@ -214,5 +214,5 @@ def _open(path: Path) -> _File:
 
 def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # Prompts are long and mostly equal at every step, so their keys are hashes.
+    # Prompts are long and much the same at every step, so the keys are hashes.
     return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"

@@ -1,11 +1,11 @@
-"""What is measured of a run, and what leaves by tracing: spans without its words.
+"""The measurements of a run, and what tracing sends out: spans without the words of the run.
 
-A run is ``prefrag.run``, in it each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``. Whoever observes
-(metrics, the log) gets the same numbers, whether there is a tracer or not.
+A run is a span ``prefrag.run``, which contains each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``.
+Observers (metrics, the log) get the same numbers with or without a tracer.
 
-Haystack writes the inputs of a pipeline, which are the question, the conversation, what is attached and the
-instructions, to the span of each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds the
-messages of errors. Within a run its spans of each component are left out, unless words are wanted.
+Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
+each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run, its spans
+of each component are therefore left out, unless words are wanted.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from haystack.tracing.tracer import NullSpan, NullTracer, ProxyTracer
 from prefrag.components.audit_log import audit_labels
 from prefrag.components.settings import settings
 
-# Beside numbers, what is known to hold names of the program alone.
+# Apart from numbers, only tags known to hold names from the program itself.
 _NAMES = {f"haystack.component.{part}" for part in ("name", "type", "fully_qualified_type")}
 _NAMES |= {"hayhooks.pipeline.name", "hayhooks.transport", "hayhooks.error.type"}
 
 
 class _RunError(Exception):
-    """Stands for an error in a span: the type of the error is its message."""
+    """Stands in for an error in a span: its message is only the type of the error."""
 
 
 def _is_wordless(key: str, value: Any) -> bool:
@@ -46,7 +46,7 @@ class _WordlessSpan(Span):
             self.span.set_tag(key, value)
 
     def set_content_tag(self, key: str, value: Any) -> None:
-        """Set nothing, whatever rule the backend has for these."""
+        """Set nothing, whatever the backend's rule for content tags."""
 
     def raw_span(self) -> Any:
         return self.span.raw_span()
@@ -91,7 +91,7 @@ tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Find what of a run is sent to a tracing backend.
+    """Find out which part of a run is sent to a tracing backend.
 
     :returns: ``spans``, which have no words of it, ``content``, or None where no tracer is enabled.
     """
@@ -118,7 +118,7 @@ class Measured:
     seconds: float = 0.0
 
 
-# They get whatever has been measured, at its end.
+# Called with each measurement when it ends.
 observers: list[Callable[[Measured], None]] = []
 
 
@@ -132,14 +132,14 @@ class _OpenSpan:
 
     def close(self, measured: Measured) -> None:
         self.span.set_tags(measured.tags)
-        # A backend marks as failed what an error leaves.
+        # A backend marks a span as failed if an error leaves it.
         error, kind = (_RunError(measured.error), _RunError) if measured.error else (None, None)
         with suppress(_RunError):
             self.context.run(self._manager.__exit__, kind, error, None)
 
 
 class _Run:
-    """The span of a run and that of its step at work."""
+    """The span of a run and that of its current step."""
 
     def __init__(self, root: _OpenSpan):
         self.root = root
@@ -148,7 +148,7 @@ class _Run:
         self._lock = threading.Lock()
 
     def step(self, number: int) -> Context:
-        """Find the context of a step, whose span begins with the first that is measured of it."""
+        """Find the context of a step, whose span begins with its first measurement."""
         with self._lock:
             if self._step is None or number > self._number:
                 self.end_step()
@@ -240,7 +240,7 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Write the header by which a model server puts its own spans under that of a call.
+    """Write the header that lets a model server nest its own spans under that of a call.
 
     :returns: The header ``traceparent``; empty without OpenTelemetry.
     """

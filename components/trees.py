@@ -12,17 +12,17 @@ import numpy as np
 
 from prefrag.components.errors import Missing
 
-# The attributes of a model that hold the ranges of its features, and the names of its classes where it has several.
+# The model attributes with the ranges of its features and, if it has several classes, their names.
 RANGES = "ranges"
 CLASSES = "classes"
 
 
 class TreesMissing(Missing):
-    """Report that there are no trained trees, or nothing that trains them; the message states what to do."""
+    """Report that there are no trained trees, or no package to train them; the message says what to do."""
 
 
 class BoostedTrees:
-    """A trained classifier of XGBoost, read from its JSON and run with numpy.
+    """A trained XGBoost classifier, read from its JSON and run with numpy.
 
     :param learner: The part `learner` of the JSON.
     """
@@ -63,7 +63,7 @@ class BoostedTrees:
             nodes, self._depth = np.unique(self._children.reshape(-1, 2)[nodes]), self._depth + 1
 
     def _sums(self, rows: Any) -> np.ndarray[Any, Any]:
-        """Let all rows walk all trees together, and add the values of the leaves where they end."""
+        """Walk all rows down all trees together, and add up the values of the leaves they reach."""
         table = np.ascontiguousarray(rows, np.float32)
         flat, begins = table.ravel(), (np.arange(len(table)) * table.shape[1])[:, None]
         lacking = bool(np.isnan(flat).any())
@@ -76,7 +76,7 @@ class BoostedTrees:
             nodes = self._children.take(2 * nodes + right)
         ends = self._values.take(nodes)
         classes = range(max(1, len(self.classes)))
-        # One after the other, as XGBoost adds them.
+        # One after another, in the order in which XGBoost adds them.
         return (
             np.stack([np.cumsum(ends[:, self._class_of == each], 1, dtype=np.float32)[:, -1] for each in classes], 1)
             + self._base

@@ -1,4 +1,4 @@
-"""The options of commands that choose where items run; here, so that the help needs no pipeline."""
+"""The command options that choose where items run; kept here so that --help does not load a pipeline."""
 
 from typing import Annotated
 

@@ -13,13 +13,13 @@ from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.text.counted import counted
 from prefrag.components.worker_options import RayCluster, Workers
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 INTERRUPTED = 130
 
 
 def evaluate(
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="For the predictions, metrics and settings; resumed if begun.")
+        Path, typer.Option(metavar="DIR", help="For predictions, metrics and settings; an unfinished run is resumed.")
     ],
     questions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")
@@ -58,12 +58,12 @@ def evaluate(
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Questions that run at the same time; by default 4.")
+        int | None, typer.Option(min=1, help="Questions to run at the same time; 4 by default.")
     ] = None,
     workers: Workers = None,
     ray: RayCluster = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
+        bool, typer.Option("--retry-failed", help="Run the questions again that failed in an earlier call.")
     ] = False,
     format: Annotated[
         str | None, typer.Option(help="The form of the question file, where it cannot be detected.")
@@ -103,7 +103,7 @@ def evaluate(
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What is done is kept in {output}: the same command continues from there.", err=True)
         sys.stdout.flush()
-        # A normal exit would wait for the thread in which a model still runs.
+        # A normal exit would wait for the thread that still runs a model.
         os._exit(INTERRUPTED)
     _print_summary(ended.config, ended.metrics, output)
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
@@ -121,7 +121,7 @@ def report(
     output: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
     reference: Annotated[
         str | None,
-        typer.Option(metavar="METHOD", help="What every other method is compared with; by default prefrag."),
+        typer.Option(metavar="METHOD", help="The method that all others are compared with; by default prefrag."),
     ] = None,
 ) -> None:
     """Compare runs in tables and pictures, down to the steps of each question."""

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of the names of the indexes, so that a new way of reading or writing passages makes a new index.
+# Part of the index names, so that a change in how passages are read or written makes a new index.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -51,9 +51,9 @@ def evaluation_indexes(
 ) -> CorpusIndexes:
     """Find the indexes of a corpus, and make them when it is new or has changed.
 
-    Their names depend on the content of the corpus, so each is made once. A stopped call is continued by the next one,
-    and a call waits while another process makes the index. A tantivy index gets its name only when it is complete; in
-    Elasticsearch every call compares the corpus with the index.
+    Their names depend on the content of the corpus, so each is made only once. The next call continues one that was
+    stopped, and a call waits while another process makes the index. A tantivy index gets its name only when it is
+    complete; in Elasticsearch every call compares the corpus with the index.
     """
     if split and web_corpus is not None:
         raise ValueError("A corpus is split, or has another beside it for the web: not both.")
@@ -172,7 +172,7 @@ def _make_indexes(
     if _are_there(names):
         return CorpusIndexes(name, web)
     with index_lock(name):
-        # Another process may have made them while this one waited.
+        # Another process may have made them while this one was waiting.
         if not _are_there(names):
             making = name + _UNFINISHED
             index_into(making)
@@ -199,7 +199,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # An earlier call may have been stopped between the two, or there are no locks here.
+        # An earlier call may have been stopped between the two, or this file system has no locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

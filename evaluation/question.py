@@ -39,7 +39,7 @@ class Question:
 
     @classmethod
     def of_prediction(cls, prediction: Mapping[str, Any]) -> Question:
-        """Read what a line of ``predictions.jsonl`` holds of its question."""
+        """Read the question from a line of ``predictions.jsonl``."""
         return cls(
             id=str(prediction["id"]),
             question=str(prediction.get("question") or ""),
@@ -73,7 +73,7 @@ class Question:
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that its dataset announces, which a model may know, unlike its gold answers."""
+        """The kind of answer that the dataset announces; a model may know it, unlike the gold answers."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property

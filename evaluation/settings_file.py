@@ -1,4 +1,4 @@
-"""The settings of a command that has more of them than anyone types: a YAML file, and single fields over it."""
+"""The settings of a command that has too many to type: a YAML file, and single fields that override it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Part the settings of the command from those of the pipeline, which have a path or take a part over."""
+    """Separate the settings of the command from those of the pipeline, which have a path or take over a part."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
-    """Read the fields that a file and FIELD=VALUE texts set; the texts win."""
+    """Read the fields set by a file and by FIELD=VALUE texts; the texts win."""
     found: dict[str, Any] = {}
     if file is not None:
         if not file.is_file():
@@ -45,7 +45,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
 
 
 def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Make settings of values as YAML and a command line write them."""
+    """Make settings from values written in YAML or on the command line."""
     try:
         return TypeAdapter(kind).validate_python(dict(values))
     except ValidationError as error:
@@ -56,7 +56,7 @@ def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def write_settings(settings: Any) -> str:
-    """Write what is not the default as YAML."""
+    """Write the settings that are not defaults as YAML."""
     kept = {
         one.name: _plain(value) for one in fields(settings) if (value := getattr(settings, one.name)) != one.default
     }

@@ -14,14 +14,14 @@ _KINDS = (
 )
 _SQL = "(?i:create (?:or replace )?(?:table|view|function|procedure|trigger)) "
 _SECTION = r"\[[^\]\n]{1,120}\]$"
-# What begins a definition in the usual languages, and a section of a configuration.
+# The beginning of a definition in common languages, or of a section in a configuration file.
 _DEFINITION = re.compile(
     rf"^([ \t]{{0,40}})((?:(?:{_MODIFIERS})(?:\([^)\n]{{0,40}}\))? ){{0,5}}(?:{_KINDS}|{_SQL})[^\n]{{0,300}}"
     rf"|{_SECTION})",
     re.MULTILINE,
 )
 _INDENT = 4
-# A block ends before a line without indentation behind an empty one; a long one is split at its empty lines, then
+# A block ends before an unindented line that follows an empty one; a long block is split at its empty lines, then
 # anywhere.
 _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), re.compile(r"(?<=\n)"))
 

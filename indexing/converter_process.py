@@ -1,7 +1,7 @@
-"""Convert files in a process of its own, which has limits and may die of a file.
+"""Convert files in a separate process, which has limits and which a file may kill.
 
-Libraries that read strangers' files are native code that no exception and no signal stops. What such a file costs is
-bounded from outside: memory and processor time by the system, elsewhere by a watch.
+Libraries that read untrusted files are native code that neither an exception nor a signal can stop. The cost of such a
+file is limited from outside: memory and processor time by the system, otherwise by a watchdog.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from prefrag.indexing.report import CannotRead
 # A large book takes a minute or two of processor time; what takes longer may never end.
 MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
-# A loaded machine may give it a small share of its time.
+# On a busy machine it may only get a small share of the time.
 _MOST_WAIT = 3_600.0
 _LOOK_SECONDS = 0.25
 _READY = b"ready\n"
-# macOS takes the limit of memory and does not keep it.
+# macOS accepts a memory limit but does not enforce it.
 _IS_WATCHED = sys.platform != "linux"
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
 class ConverterProcess:
-    """Converts as :class:`FileConverter` does, in a process that is started anew after a file of which it died."""
+    """Converts as :class:`FileConverter` does, in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
         """Set the limits; the process begins with the first file.
@@ -94,10 +94,10 @@ class ConverterProcess:
 
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is not None:
-            # It ended while it waited, which is no file's fault.
+            # It ended while it was waiting, which is not the fault of any file.
             self.close()
         if self._process is None:
-            # Not from the folder that somebody stands in, which may hold modules of anybody.
+            # Not from the working folder, which may hold anybody's modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -112,7 +112,7 @@ class ConverterProcess:
         reply = b""
         try:
             if not self._is_ready and process.stdout.readline() != _READY:
-                raise PrefragError("The process that converts files does not start; it has said why.")
+                raise PrefragError("The process that converts files does not start; its own message says why.")
             self._is_ready = True
             with suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(request).encode() + b"\n" + data)
@@ -159,13 +159,13 @@ def converter_process(pid: int) -> ConverterProcess:
 
 
 def without_secrets() -> dict[str, str]:
-    """Return the environment without what looks like a secret, for a process that reads files of strangers."""
+    """Return the environment without anything that looks like a secret, for a process that reads untrusted files."""
     return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 
 def main(seconds: float, memory: int) -> None:
     """Convert the files that come by the standard input until it ends."""
-    # What a library prints is no reply.
+    # Output printed by a library is not a reply.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -22,7 +22,7 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """Write the new and changed lines of a corpus, and report those that are no passages."""
+    """Write the new and changed lines of a corpus, and report those that are not passages."""
     report = tally.report
     written, unchanged = report.written, report.unchanged
     skipped, skipped_lines = len(report.skipped), report.skipped_lines
@@ -71,7 +71,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, "it is empty")
 
 
-# Larger ones are for JSONL, which is read line by line.
+# Anything larger should be JSONL, which is read line by line.
 MOST_LIST_BYTES = 50_000_000
 
 
@@ -89,7 +89,7 @@ def open_corpus(path: Path) -> BinaryIO:
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(passages, list):
-        raise PassageError("it is no list of passages any more")
+        raise PassageError("it is not a list of passages any more")
     return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
 
 
@@ -144,7 +144,7 @@ class CorpusLines:
             elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
             elif there is not None and self._is_of_another(there):
-                # An equal passage of another corpus loses nothing.
+                # Nothing is lost if another corpus has the same passage.
                 if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
                     report.unchanged += 1
                     continue
@@ -171,7 +171,7 @@ class CorpusLines:
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        # Where several machines upload, the files of the others cannot be looked into.
+        # If several machines upload, the files of the others cannot be read here.
         is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True

@@ -19,7 +19,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# Each passage that is found is compared with all of them.
+# Each passage found is compared with all of them.
 _PATHS_A_LOOKUP = 200
 
 
@@ -68,7 +68,7 @@ def prune(
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # A file that is indexed but not in its place yet would seem to be gone.
+        # An indexed file that is not in its place yet would seem to be gone.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
@@ -115,7 +115,7 @@ def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict
 def _names_something(target: str) -> bool:
     """Check whether a target is more than the working folder, its parents, or the root of the file system.
 
-    An unset variable in a script is an empty text, which would be the working folder.
+    An unset variable in a script is an empty string, which would mean the working folder.
     """
     real = real_path(target.strip())
     return bool(set(Path(target.strip()).parts) - {".", ".."}) and real != Path(real.anchor)
@@ -225,7 +225,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 
 
 def _holds_file(folder: str) -> bool:
-    # A hidden file may lie in a mount point. A folder that cannot be listed is not known to be empty.
+    # A mount point may contain a hidden file. A folder that cannot be listed is not known to be empty.
     errors: list[OSError] = []
     found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
     return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

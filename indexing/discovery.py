@@ -16,12 +16,12 @@ from prefrag.indexing.text_decoding import BEGINNING_BYTES, looks_like_text
 
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (
-    f"it is none of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
+    f"it is not one of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
     f"without a suffix, and {COMPRESSED} of one text)"
 )
 LIST_SUFFIX = ".json"
 _TELLING = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
-# What programs put beside people's code: thousands of files that nobody there has written.
+# Folders that programs put beside people's code: thousands of files that nobody there wrote.
 _OF_PROGRAMS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
 # Why the files of a kind in a folder are left out.
 _REASONS = {
@@ -67,7 +67,7 @@ def find_files(
             seen.add(str(real))
             kind_is_read = _is_read(real)
             if candidate is not path and not kind_is_read and not _is_read(candidate):
-                # A picture among the texts of a folder is nothing that the user expects to be read.
+                # Nobody expects a picture among the texts of a folder to be read.
                 report.other_kinds[printable(real.suffix.lower())] += 1
                 continue
             try:
@@ -91,7 +91,7 @@ def find_files(
 
 
 def is_passed_over(folder: str) -> bool:
-    """Check whether a folder of such a name is passed over within another one."""
+    """Check whether a folder with such a name is skipped inside another one."""
     return folder.startswith(".") or folder in _OF_PROGRAMS
 
 
@@ -134,7 +134,7 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 def _is_read(path: Path) -> bool:
-    # A name that tells nothing, such as README or LGPL-2.1, may be that of anything.
+    # A name that gives no clue, such as README or LGPL-2.1, may belong to any kind of file.
     return has_read_name(path) and (path.suffix.lower() in _TELLING or _is_text(path))
 
 
@@ -157,7 +157,7 @@ def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
     def skip_folder(error: OSError) -> None:
         report.skipped.append(Skipped(printable(error.filename), f"the folder cannot be read ({error.strerror})"))
 
-    # Links to folders are followed, each folder once, so that a loop of links ends.
+    # Links to folders are followed, but each folder only once, so that loops end.
     for folder, subfolders, names in os.walk(path, followlinks=True, onerror=skip_folder):
         real = str(real_path(folder))
         if real in seen:

@@ -114,7 +114,7 @@ def _bring_in_step(
     )
     report = EmbeddingReport()
     total = store.count_documents()
-    # Only the fingerprints are held in memory: a long corpus is read one batch at a time.
+    # Only the fingerprints are kept in memory: a long corpus is read one batch at a time.
     waiting = target.find_unembedded(report)
     batches = iter(lambda: list(islice(waiting, _BATCH)), [])
     # Written in order, so that the same passages make the same table on any number of workers.

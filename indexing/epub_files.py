@@ -37,7 +37,7 @@ def read_epub(data: bytes) -> Book:
         items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
         listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
         pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
-        # A page is read once, however often it is listed.
+        # A page is read once, no matter how often it is listed.
         paths = dict.fromkeys(
             posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
         )

@@ -21,7 +21,7 @@ from haystack import Document
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.text.counted import counted
-from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
 from prefrag.indexing.document_date import find_date
@@ -71,7 +71,7 @@ _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# Of the words of a mail the extraction gives this share, or it has lost some.
+# If the extraction gives a smaller share of a mail's words than this, it has lost some.
 _MOST_OF = 0.9
 _LOGGERS = (
     "haystack.components.converters",
@@ -117,7 +117,7 @@ class FileConverter:
         ]
 
     def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of the passages of a file, each with what is known of it."""
+        """Yield the texts of a file's passages, each with its metadata."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
@@ -140,7 +140,7 @@ class FileConverter:
                 own_title, marked, own_meta = self._convert(form, data, text, outline)
             except (CannotRead, MemoryError):
                 raise
-            # A damaged file makes the libraries raise almost anything.
+            # For a damaged file, the libraries raise almost anything.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
@@ -149,7 +149,7 @@ class FileConverter:
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (one_form(text), place, section)
+            (normalize_unicode(text), place, section)
             for (text, place), section in zip(_with_places(parts, form), section_paths(parts, headings), strict=True)
             if text
         ]
@@ -159,7 +159,7 @@ class FileConverter:
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
-        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
+        title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
         for text, place, section in found:
             meta: dict[str, Any] = {
@@ -171,7 +171,7 @@ class FileConverter:
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
             if section is not None:
-                meta["heading"] = one_form(section)
+                meta["heading"] = normalize_unicode(section)
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -182,12 +182,12 @@ class FileConverter:
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
                 continue
-            title = one_form(_one_line(mail.subject)) or path.stem
+            title = normalize_unicode(_one_line(mail.subject)) or path.stem
             of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False
-                    yield one_form(text), {**of_the_mail, "kind": forms.MAIL}
+                    yield normalize_unicode(text), {**of_the_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
@@ -216,7 +216,7 @@ class FileConverter:
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for pages, and takes a short mail, or a signature, for none.
+        # The extraction is made for web pages, and finds nothing in a short mail or a signature.
         return text if len(text) > _MOST_OF * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
@@ -235,7 +235,7 @@ class FileConverter:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == forms.EPUB:
             title, chapters = read_epub(data)
-            # The extraction takes notes and ends of chapters for what stands beside a page.
+            # The extraction mistakes notes and ends of chapters for the margins of a page.
             pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
@@ -281,7 +281,7 @@ def fingerprint(data: bytes) -> str:
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
     """Make Haystack's converters, and list the formats for which a package is missing."""
-    # These import what reads HTML and Markdown, which takes a second.
+    # These import the HTML and Markdown readers, which takes a second.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
@@ -322,7 +322,7 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# What puts a mark in front of each heading, see the module `headings`.
+# The functions that mark each heading, see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
 DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
 ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
-# A text that was compressed by itself is read as what is in it.
+# A compressed text is read as the text inside it.
 COMPRESSED = ".gz"
 _CODE = (
     *(".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
@@ -52,7 +52,7 @@ FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffi
 def form_of(path: Path) -> str | None:
     """Find the form in which a file is read, by its name; None for one that is not read.
 
-    A number behind the last dot belongs to the name, as in LGPL-2.1.
+    A number after the last dot belongs to the name, as in LGPL-2.1.
     """
     suffix = path.suffix.lower()
     if suffix == COMPRESSED:

@@ -12,7 +12,7 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# What tells a drive from another one, or from the empty folder that it was mounted on: device and number of the folder.
+# What identifies a drive, also against the empty folder that it was mounted on: the device and inode of the folder.
 Drives = Mapping[str, tuple[int, int]]
 
 
@@ -61,10 +61,10 @@ def follow_changes(
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
         report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
-    # Looked at last: a drive that is there now was so when its files were looked for.
+    # Checked last: a drive that is there now was also there when its files were searched for.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
-    # What a link outside of the folder leads to is not the folder's to delete.
+    # Files behind a link out of the folder are not the folder's to delete.
     real = {path: printable(real_path(path)) for path in gone}
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, index=collection).passages
@@ -77,7 +77,7 @@ def _recognise(folder: str) -> tuple[int, int]:
 
 
 def _is_corpus(path: str) -> bool:
-    # Its lines leave it one by one.
+    # The lines of a corpus disappear one by one.
     return os.path.isfile(path) and is_corpus(Path(path))
 
 

@@ -20,7 +20,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 # Printable, because the extraction from HTML drops what is not, and a punctuation mark, so that emphasis behind it in
 # Markdown stays one. Nobody types it.
 _SIGN = "\u205c"
-# Where its heading was dropped the mark may be all of its line.
+# If its heading was dropped, the mark may be all that is left of the line.
 _MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
 _HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
 # The tags up to the next text.
@@ -77,7 +77,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
-    # As the parser counts lines.
+    # Lines are counted as the parser counts them.
     lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
     for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
@@ -85,7 +85,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
         source, (number, end) = content.content.partition("\n")[0], opening.map
         before, found, after = (lines[number] or "").partition(source) if source else ("", "", "")
         if found and opening.type == "paragraph_open":
-            # Two blanks at the end of a line keep it.
+            # Two spaces at the end of a line preserve the line break.
             if end - number > 1 and "  \n" not in content.content:
                 hang = re.sub(r"[^>\s]", " ", before)
                 lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")

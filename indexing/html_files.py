@@ -1,11 +1,11 @@
-"""Read what the extraction leaves aside of a page of HTML: its encoding and its title, or all of its words."""
+"""Read what the extraction ignores in an HTML page: its encoding and title, or all of its words."""
 
 from __future__ import annotations
 
 import html
 import re
 
-# A title stands at the beginning.
+# The title is near the beginning.
 _TITLE_CHARACTERS = 50_000
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 

@@ -29,7 +29,7 @@ from prefrag.indexing.stores import (
     origin_of,
 )
 
-# A writer that is about to end is waited for.
+# Wait for a writer that is about to finish.
 _WRITER_SECONDS = 2.0
 
 
@@ -89,7 +89,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
 
 
 def _stop_writers(path: Path, held: ExitStack) -> None:
-    """Keep other processes from writing to an index; one that is damaged nobody can write to."""
+    """Keep other processes from writing to an index; nobody can write to a damaged one."""
     try:
         index = open_index(path)
     except DocumentStoreError:
@@ -130,7 +130,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         own = [name for name, one in mappings.items() if is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
-        # One that was not finished stands under its own name.
+        # An unfinished rebuild has a name of its own.
         shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

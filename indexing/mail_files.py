@@ -16,7 +16,7 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
 
-# A line of a mail that begins so has a sign before it in a mailbox.
+# In a mailbox, a line of a mail that begins like this is escaped.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _MOST_HEAD = 500
 _MOST_PARTS = 1_000
@@ -48,7 +48,7 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
             yield _read_mail(data[begin:end])
         except MemoryError:
             raise
-        # The library raises almost anything for what nobody's program writes.
+        # For malformed mail, the library raises almost anything.
         except Exception as error:
             yield CannotRead(f"it cannot be read as mail ({error})")
 
@@ -64,7 +64,7 @@ def _read_mail(data: bytes) -> Mail:
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
     texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
     for part in _leaves(message):
-        # Of a path of another machine the name remains.
+        # Of a path on another machine, keep the name.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
         kind = part.get_content_type()
         if kind == _FORWARDED:
@@ -93,7 +93,7 @@ def _leaves(message: Message) -> Iterator[Any]:
 
 
 def _decode(part: Any) -> str:
-    # What cannot be read as text is none; the other parts of the mail may be.
+    # A part that cannot be read as text is skipped; the other parts may still be readable.
     with suppress(CannotRead):
         return decode_text(_content(part), part.get_content_charset())
     return ""

@@ -22,7 +22,7 @@ _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)"
 def _is_small_front_matter(text: str) -> bool:
     """Check whether the front matter, if there is one, is short and without aliases.
 
-    YAML repeats what an alias names, and aliases of aliases make gigabytes of a few lines.
+    YAML copies what an alias refers to, so a few lines of nested aliases can make gigabytes.
     """
     if (front := _FRONT_MATTER.match(text)) is None:
         return True
@@ -32,7 +32,7 @@ def _is_small_front_matter(text: str) -> bool:
     try:
         return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
     except yaml.YAMLError:
-        # The converter reports it.
+        # The converter will report it.
         return True
 
 
@@ -49,5 +49,5 @@ def mark_notes(text: str, outline: Outline) -> str:
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
-    # Behind an empty line the converter takes it for a part of the text.
+    # After an empty line, the converter would take it for part of the text.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

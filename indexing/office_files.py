@@ -13,7 +13,7 @@ from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
-# A part of a few kilobytes can be gigabytes of zeros. Trees of XML take ten times the size of the XML, and pictures
+# A part of a few kilobytes can expand to gigabytes of zeros. XML trees take ten times the size of the XML, and pictures
 # are not unpacked into anything else.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
@@ -27,7 +27,7 @@ XML_BEGINNING = 1_000_000
 # A sheet whose last cell is in the last of 16,384 columns is mostly empty.
 MOST_COLUMNS = 500
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# What PowerPoint writes where nobody gave a title.
+# PowerPoint's placeholder for a missing title.
 _NO_TITLE = "PowerPoint Presentation"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
@@ -85,7 +85,7 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     try:
         sheets = []
         for sheet in book.worksheets:
-            # What the file says of its size is often wrong.
+            # The size stated in the file is often wrong.
             sheet.reset_dimensions()
             rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
             # Between two rows far apart there can be a million empty ones.
@@ -109,7 +109,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
     if data.startswith(_OLE_SIGNATURE):
-        raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
+        raise CannotRead("it is encrypted, or from before Office 2007: save it again without a password")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()
@@ -130,7 +130,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     except CannotRead:
         raise
     except Exception as error:
-        # A damaged archive makes zipfile raise almost anything.
+        # For a damaged archive, zipfile raises almost anything.
         raise CannotRead(f"it cannot be read ({error}); it may be damaged") from error
 
 
@@ -148,7 +148,7 @@ def check_xml(beginning: bytes, name: str) -> None:
         try:
             parser.Parse(beginning[start : start + 4096], False)
         except ExpatError:
-            # What is behind is for the reader of the format to refuse.
+            # The rest is left for the format's own reader to refuse.
             return
         if begun:
             return
@@ -161,7 +161,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
     levels: dict[str | None, int] = {}
     lists: set[str | None] = set()
     for style in document.styles:
-        # The names of the styles of headings are English in every language of Word.
+        # Heading styles have English names in every language of Word.
         kind, _, level = (style.name or "").lower().partition(" ")
         if kind == "title" and not level:
             levels[style.style_id] = 1
@@ -204,7 +204,7 @@ def _word_text(element: Any) -> str:
     pieces: list[str] = []
     for piece in element.iter():
         if piece.tag == f"{_WORD}t":
-            # Older programs show the fallback of a text box, which repeats it.
+            # The fallback for older programs repeats the text box.
             if not any(above.tag == _FALLBACK for above in piece.iterancestors()):
                 pieces.append(piece.text or "")
         elif piece.tag in _SPACES:

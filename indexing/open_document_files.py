@@ -17,7 +17,7 @@ from prefrag.indexing.text_files import limit_text, write_rows
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office"))
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
-# Text that was deleted, remarks at the border, and the numbers of footnotes.
+# Deleted text, comments in the margin, and footnote numbers.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
@@ -63,7 +63,7 @@ def _open(data: bytes, kind: str) -> tuple[str, Element]:
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
         if "META-INF/manifest.xml" in names and b"encryption-data" in package.read("META-INF/manifest.xml"):
-            raise CannotRead("it is encrypted: save it anew, without a password")
+            raise CannotRead("it is encrypted: save it again without a password")
         title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title") if "meta.xml" in names else ""
         content = ElementTree.fromstring(package.read("content.xml"))
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")

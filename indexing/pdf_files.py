@@ -13,14 +13,14 @@ _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
 # The letters of a line of print.
 _MOST_WIDTH = 400
-# What PDFium writes in the place of the hyphen and the line end that parted a word.
+# What PDFium writes for a hyphen and line break inside a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
-# Letters of a font that does not say which they are.
+# Letters of a font that does not map them to characters.
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _MOST_UNKNOWN = 0.2
 _PAGES_NAMED = 5
 _NO_TITLES = ("untitled", "title")
-# Makes text of pictures; with `--force-ocr` also of what has letters already.
+# Turns pictures into text; with `--force-ocr` also pages that already have letters.
 _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
 
 
@@ -84,7 +84,7 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
     """Put the mark of each bookmark before its words, or where the search for them has come to."""
     pieces, start = [], 0
     for level, words in marks:
-        # The paper may break a heading anywhere.
+        # A heading may be broken anywhere on the page.
         found = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE).search(text, start)
         if words.strip() and found:
             pieces.append(text[start : found.start()])
@@ -94,7 +94,7 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
 
 
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
-    """Refuse a text that nobody can read, and name the pages that have none."""
+    """Refuse an unreadable text, and name the pages without text."""
     if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
         raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")
     if scans and not text.strip():

@@ -81,7 +81,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # Lines that lie on one another give the text of all, each time.
+        # Overlapping lines each give the text of all of them.
         if (room := room - len(words)) < 0:
             return
         yield {"text": words, **place}
@@ -97,6 +97,6 @@ def _find(text: str, sentence: str) -> tuple[int, int]:
     if (begin := letters.find(wanted[:_ENDS])) < 0:
         return 0, 0
     end = letters.find(wanted[-_ENDS:], begin)
-    # The rest of a sentence may stand on the next page.
+    # The rest of a sentence may be on the next page.
     last = end + len(wanted[-_ENDS:]) - 1 if 0 <= end - begin <= 2 * len(wanted) else len(places) - 1
     return places[begin], places[last] - places[begin] + 1

@@ -1,4 +1,4 @@
-"""Fill an index of Elasticsearch anew beside the one that is searched, and put it in its place at once."""
+"""Rebuild an Elasticsearch index beside the one that is searched, and swap the two in one step."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, change_shared
 from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsearch, is_own_mapping, make_index
 
-# In the `_meta` of a new index: which one it is to replace.
+# In the `_meta` of a new index: the index that it will replace.
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
 _CONFLICT = 409
-# An upload is indexed in that time.
+# Long enough for an upload to be indexed.
 _UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
     """Replace an index by a new one with the documents that are given now; questions find the old or the new one.
 
-    The name becomes an alias. Until the new index is whole and counted, the old one answers, also when this process is
-    killed; the next rebuild deletes what was left of it. Only one rebuild of an index may run at a time: of two, the
-    one that began first ends with an error. What others write to the old index meanwhile goes with it.
+    The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
+    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
+    began first ends with an error. Whatever others write to the old index in the meantime is lost.
 
     :param name: The index, or the alias that an earlier rebuild has made; there need not be one yet.
     :param fill: Fills the index whose name it is called with, and returns how many passages that must hold then.
@@ -55,12 +55,12 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # Without anything else the new index would be no rebuilt one.
+                # If nothing was indexed, uploads alone would not make a rebuilt index.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
         except BaseException:
-            # What cannot be deleted now is deleted by the next rebuild.
+            # Whatever cannot be deleted now is deleted by the next rebuild.
             with suppress(ApiError, TransportError):
                 if not _holds_name(client, name, new):
                     client.indices.delete(index=new, ignore_unavailable=True)
@@ -118,7 +118,7 @@ def _identify(client: Elasticsearch, index: str) -> str:
 
 def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
     """Refuse an index that does not hold, on all its nodes, what was written to it."""
-    # A copy that is still being made would leave a single one for a while.
+    # While a replica is still being made, there would be only a single copy.
     health = client.options(ignore_status=408).cluster.health(
         index=index,
         wait_for_status="yellow",
@@ -147,7 +147,7 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     try:
         client.indices.update_aliases(actions=actions)
     except (ApiError, TransportError):
-        # The node that was asked may be gone after the change was made.
+        # The node that was asked may have failed after making the change.
         if not _holds_name(client, name, new):
             raise
 

@@ -45,7 +45,7 @@ class Skipped:
 
     def __str__(self) -> str:
         """Write the place and the reason in one line."""
-        # The name of a file may hold anything that a terminal would obey.
+        # A file name may contain terminal control sequences.
         return one_line(f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}")
 
 
@@ -102,7 +102,7 @@ class Deletion:
     unknown: list[str]
 
 
-# In a corpus with more broken lines, naming each adds nothing.
+# With more broken lines than this, naming each one adds nothing.
 MOST_NAMED_LINES = 20
 
 

@@ -1,8 +1,8 @@
 """Changes of uploaded documents in Elasticsearch, where several servers make them.
 
-Elasticsearch has no transactions. Whoever changes a collection holds a document of this index as its lock, writes the
-originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever next gets
-the lock finishes a change that was decided, and deletes what was written for one that was not.
+Elasticsearch has no transactions. To change a collection, a server holds a document of this index as a lock, writes the
+originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever gets the
+lock next finishes a change that was decided, and deletes what was written for one that was not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from prefrag.indexing.stores import (
     open_passages,
 )
 
-# Each server imports this module, and few use Elasticsearch, whose client takes long to import.
+# Every server imports this module, but few use Elasticsearch, whose client is slow to import.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
@@ -53,10 +53,10 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# Of a file; in base64 a third more.
+# Bytes of a file; base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# A holder that is silent for so long is taken for dead; its last sign is that of another clock, so none is compared.
+# A holder silent for this long is presumed dead; its clock may differ, so its times are not compared with ours.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
@@ -203,7 +203,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heart may have written since.
+            # The heartbeat may have written since.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -220,7 +220,7 @@ class SharedChanges:
                 self._renewed = float("-inf")
                 return
             except (ApiError, TransportError):
-                # Perhaps the next one arrives in time.
+                # The next heartbeat may still arrive in time.
                 continue
 
     def _check(self) -> None:
@@ -269,7 +269,7 @@ class SharedChanges:
             left = [part for parts_of_file in parts.values() for part in parts_of_file]
             removed = [*map(self._record_id, change["removed"])]
             _delete(self._client, [*left, *removed])
-            # Last, because without it all counts as done.
+            # Last, because without it everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused
@@ -334,7 +334,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 
 def end_shared_changes() -> None:
-    """End the changes of all collections that a server has begun which is no longer there."""
+    """End the unfinished changes of servers that are gone, in all collections."""
     from elasticsearch import helpers
 
     try:
@@ -400,7 +400,7 @@ def _delete(client: Elasticsearch, ids: list[str]) -> None:
     from elasticsearch import helpers
 
     actions = ({"_op_type": "delete", "_id": each} for each in ids)
-    # Some may be gone already.
+    # Some may already be gone.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 
 

@@ -18,7 +18,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# What older documents are in. Each more candidate makes a short text more ambiguous.
+# The encodings of older documents. Each additional candidate makes a short text more ambiguous.
 _CANDIDATES = [
     "cp1252",
     "cp1250",
@@ -34,21 +34,21 @@ _CANDIDATES = [
     "big5",
 ]
 _WESTERN = "cp1252"
-# Where nearly all that is written in Latin letters is in the Western encoding, another one must read much better.
+# Nearly all text in Latin letters is in the Western encoding, so another one has to score much better.
 _CLEARLY = 0.1
-# A page that declares UTF-16 in letters of one byte is not in it, and Python has codecs that are no encodings of texts.
+# A declaration that can be read as ASCII cannot be in UTF-16, and Python also has codecs that do not encode text.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
-# So much of a file shows whether it is text.
+# Enough of a file to tell whether it is text.
 BEGINNING_BYTES = 8_192
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 def decode_text(data: bytes, declared: str | None = None) -> str:
-    """Decode a text by its byte order mark, its declaration, as UTF-8, or by the encoding that its letters show.
+    """Decode a text by its byte order mark, by its declaration, as UTF-8, or by the encoding that fits its letters.
 
-    A text that is UTF-8 but for a few bytes keeps the rest.
+    In a text that is UTF-8 except for a few bytes, only those bytes are lost.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
@@ -76,7 +76,7 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
 
 
 def looks_like_text(beginning: bytes) -> bool:
-    """Check whether a file whose name tells nothing is a text that people wrote for people."""
+    """Check whether a file whose name gives no clue is a text written for people to read."""
     if not beginning.strip() or _PRIVATE_KEY.search(beginning):
         return False
     try:
@@ -89,7 +89,7 @@ def looks_like_text(beginning: bytes) -> bool:
             text = decode_text(beginning[: len(beginning) // 4 * 4])
         except CannotRead:
             return False
-        # Some bytes of any kind are letters of an older encoding; a text has words.
+        # Any bytes can pass for letters in an older encoding; a text also has words.
         return len(text.split()) > 1 and not _CONTROLS.search(text)
     return not _CONTROLS.search(text)
 
@@ -99,7 +99,7 @@ def _python_name(declared: str | None) -> str | None:
         name = codecs.lookup(declared or "").name
     except (LookupError, ValueError):
         return None
-    # As browsers read them.
+    # Browsers read both as Windows-1252.
     return _WESTERN if name in ("iso8859-1", "ascii") else name if name.startswith(_DECLARABLE) else None
 
 
@@ -124,7 +124,7 @@ def _decode_without_mark(data: bytes) -> str:
 
 
 def _is_assigned(text: str) -> bool:
-    """Check whether a text has only characters that Unicode knows; arbitrary bytes as UTF-16 have others."""
+    """Check whether Unicode assigns every character of a text; arbitrary bytes as UTF-16 have unassigned ones."""
     return not any(unicodedata.category(character) in ("Cn", "Co", "Cs") for character in set(text))
 
 
@@ -137,7 +137,7 @@ def _decode_broken_utf8(data: bytes) -> str | None:
 
 
 def _likely_encodings(data: bytes) -> list[str]:
-    # Only lines with letters beyond ASCII tell anything.
+    # Only lines with letters beyond ASCII tell encodings apart.
     lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))

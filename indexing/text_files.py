@@ -30,7 +30,7 @@ _MOST_TEXT = 100_000_000
 
 def read_csv(text: str) -> list[str]:
     """Read a text of values between commas, semicolons, tabulators or bars."""
-    # Lines end as in files, not at the other separators that Unicode has.
+    # Lines end as in files, not at Unicode's other separators.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     lines.seek(0)
@@ -82,7 +82,7 @@ def write_bar_tables(text: str) -> str:
         rows = [line for line in map(str.strip, lines) if not _RULE.fullmatch(line)]
         cells = (line.strip("|").split("|") for line in rows)
         is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
-        # A bar is also a sign of programs: a table has a rule below its head, or a bar on both sides.
+        # Bars also occur in code: a table has a rule below its header, or a bar on both sides.
         if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
             pieces += write_rows(cells)
         elif columns == 2 and is_framed:
@@ -125,7 +125,7 @@ def _are_names(row: Sequence[str]) -> bool:
     )
 
 
-# Each value is written behind its name.
+# Each value is written after its name.
 _MOST_NAME = 200
 
 
@@ -197,14 +197,14 @@ _LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "la
 def read_rst(text: str, outline: Outline) -> str:
     """Write reStructuredText as text with a mark at each heading.
 
-    What it would include of other files is left out. Directives that only Sphinx knows are text.
+    Included files are left out. Directives that only Sphinx knows become text.
     """
     from docutils.core import publish_doctree
 
     try:
         blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
     except Exception:
-        # docutils knows no depth that is too deep, and some of its directives raise what they meet.
+        # docutils has no depth limit, and some of its directives let any error through.
         return text
     # It gives nothing for a text with a line over 10,000 characters.
     return "\n\n".join(blocks) if blocks else text

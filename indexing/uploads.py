@@ -117,7 +117,7 @@ class PendingChanges(PassageStore):
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]
-        # Of a text `index_files` has deleted the others.
+        # For a text, `index_files` has already deleted the others.
         kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
         if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
             return None

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 
 from prefrag.components.text.sentences import FIELD, ends_with_stop
 
-# Of a page of typed letters; longer lines are paragraphs.
+# The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
 # By hand nobody fills a line to its last column, and letters in print differ in width. After a full stop it may be one.
@@ -25,9 +25,9 @@ _MOST_PARTED = 50
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     """Join the lines of each paragraph, and the parts of a word that a line end parts.
 
-    A line goes on in the next one where it is full, so that the next word had no room, or half full and the next one
-    begins with a small letter, by the width of the whole text: narrower blocks are verse, addresses and headings.
-    Lists, tables and code keep their lines.
+    A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
+    next one begins with a small letter. Full is measured by the width of the whole text: narrower blocks are verse,
+    addresses and headings. Lists, tables and code keep their lines.
 
     :param text: The text, of one page or of all.
     :param most_width: The letters of a line above which each line is a paragraph.
@@ -70,7 +70,7 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
 
 
 def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> bool:
-    """Check whether a line goes on in the next one."""
+    """Check whether a line continues in the next one."""
     begin = following[_indent(following) :]
     if line.endswith(("|", ";", "{", "}", "\\")) or (_ITEM.match(begin) and not line.endswith(",")):
         return False

@@ -41,7 +41,7 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Let Haystack 3 build the components of some modules, because it only builds those of trusted modules."""
+    """Let Haystack 3 build the components of these modules, because it only builds those of trusted ones."""
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 
@@ -87,7 +87,7 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def own_variables(*files: Path) -> set[str]:
-    """Find the variables that a user's own pipelines read, so that they are not taken for misspelt settings."""
+    """Find the variables that a user's own pipelines read, so that they are not mistaken for misspelt settings."""
     own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
     return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
@@ -218,7 +218,7 @@ def guard_web(pipeline: Any) -> None:
         external = {source.name for source in sources}.union(start.external_sources)
         start.external_sources = [name for name in start.sources if name in external]
         start.find_closed = partial(_find_closed, sources)
-        start.find_leaving = lambda: {source.name for source in sources if source.leaves}
+        start.find_leaving = lambda: {source.name for source in sources if source.leaves_machine}
         start.narrow_filters = partial(narrow_filters, _each_once(own)) if own else None
 
 
@@ -232,7 +232,7 @@ def _is_external_source(part: Any) -> bool:
 
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
-    leaving = [source for source in sources if source.leaves]
+    leaving = [source for source in sources if source.leaves_machine]
     # All have the same indexes.
     return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
 
@@ -244,7 +244,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
     """
     files = {file.stem: file for file in folder.glob("*.py")}
     files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
-    # `my.test.py` is no module, and looking it up would import `my`.
+    # `my.test.py` is not a module, and looking it up would import `my`.
     modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
     if not modules:
         return
@@ -265,6 +265,6 @@ def _find_module_file(name: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(name)
     except ValueError:
-        # A loaded module without a specification, as Hayhooks makes them for its wrappers.
+        # A loaded module without a spec, such as Hayhooks makes for its wrappers.
         return None
     return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None

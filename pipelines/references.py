@@ -1,4 +1,4 @@
-"""Write the documents of a result as a numbered list, and the sentences that speak to its question."""
+"""Write the documents of a result as a numbered list, and the sentences that bear on its question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
-# How surely a reader gives a sentence.
+# How sure a reader is of a sentence.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
 _MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
@@ -22,7 +22,7 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:
-    """Write in one line what a document is and where it stands."""
+    """Describe on one line what a document is and where it comes from."""
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
 
@@ -30,13 +30,13 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """Quote the sentence of a document that speaks most to the answer or the query."""
     if not (sentence := document.get("sentence")):
         return ""
-    # The row of a table is read without its edges.
+    # Drop the edges of a table row.
     words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the sentences that speak to the question of a result, which gives no answer."""
+    """Write the sentences that bear on the question of a result without an answer."""
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
@@ -49,12 +49,12 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 def given_parts(result: Mapping[str, Any]) -> list[str]:
     """Write what a reader gives: what stands before its answer, the answer, what stands behind it, and where that is.
 
-    The answer is empty where a sentence alone is given; there are no parts where nothing is, or a model answered.
+    The answer is empty if only a sentence is given; there are no parts if nothing is given, or a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []
     first = result["evidence"][0]
-    # The thing that has the earlier of two dates may have its name in the title.
+    # Of two dated things, the name of the one chosen may only be in the title.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
     head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
     begin, end = span["start"], span["end"]
@@ -88,7 +88,7 @@ def _describe(document: Mapping[str, Any]) -> str:
 
 
 def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:
-    """Write where a document stands."""
+    """Write where a document comes from."""
     place = [str(document.get("source") or "")]
     if document.get("file"):
         place.append(write_file(str(document["file"])))

@@ -58,7 +58,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
             return found
         classes = {class_of(block) for block in everywhere}
         raise ValueError(
-            f"'{key}' in `replace` names no component and no class of the pipeline: the components are "
+            f"'{key}' in `replace` names neither a component nor a class of the pipeline: the components are "
             f"{_join_names(components)}, the classes {_join_names(sorted(classes))}."
         )
     block = components[name]
@@ -68,7 +68,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
     if owner == name:
         return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
-    # It repeats another component, and the key means it alone.
+    # It repeats another component, but the key only means this one.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 
@@ -88,7 +88,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
         return {**holder, name: _set_value(holder.get(name), rest, value, key) if rest else value}
     if isinstance(holder, list):
         if not name.isdigit() or int(name) >= len(holder):
-            raise ValueError(f"'{key}' in `replace`: '{name}' is no position in a list of {len(holder)}: count from 0.")
+            raise ValueError(f"'{key}' in `replace`: '{name}' is not valid in a list of {len(holder)}: count from 0.")
         number = int(name)
         inner = _set_value(holder[number], rest, value, key) if rest else value
         return [*holder[:number], inner, *holder[number + 1 :]]
@@ -114,8 +114,8 @@ def _as_yaml(value: Any, key: str) -> Any:
         return {str(name): _as_yaml(part, key) for name, part in value.items()}
     if isinstance(value, type) or not (hasattr(value, "to_dict") or isinstance(value, Component)):
         raise ValueError(
-            f"'{key}' in `replace` cannot be written as YAML: {value!r} is no plain value and no component, and has no "
-            "`to_dict`."
+            f"'{key}' in `replace` cannot be written as YAML: {value!r} is neither a plain value nor a component, and "
+            "has no `to_dict`."
         )
     try:
         block = serialization.component_to_dict(value, key)

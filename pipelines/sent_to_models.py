@@ -13,7 +13,7 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
-            # An embedder of queries gets no passage.
+            # A query embedder is sent no passages.
             key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]

@@ -1,4 +1,4 @@
-"""Write the trace of a run in words: what terminal, chat and page show of an event comes from one table."""
+"""Write the trace of a run in words: terminal, chat and page all show its events from one table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SENTENCES = {
         "score {score}<unparsed?; not all of it could be read>)"
     ),
     "cut": (
-        "Cut to fit the {caller}'s window of {context_window} tokens: {documents_cut} passages left out, "
-        "{documents_shortened} shortened"
+        "Cut to fit the {caller}'s window of {context_window} tokens (passages left out: "
+        "{documents_cut}, shortened: {documents_shortened})"
     ),
     "filed_as_reasoning": "No words from the {caller}: {message}",
     "cut_off": "Reply of the {caller} cut off<limit? at {limit} tokens>: {setting} sets how long it may be",
@@ -33,7 +33,7 @@ SENTENCES = {
         "Evaluated {source}: {action} ({judged_by}<unparsed?, whose two replies could not be read: on_doubt decides>). "
         "{reason} Scores: {scores}"
     ),
-    "exhausted": "Steps used up: the answer is due ({replies} replies)",
+    "exhausted": "Steps used up: the model has to answer now (replies: {replies})",
     "found": (
         "Found in {source} ({number} in {took}<sent_out?, the query was sent out>): {titles}"
         "<error?; part of it failed: {error}>"
@@ -43,7 +43,7 @@ SENTENCES = {
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept: {text} (least sure of {token} at {lowest:.0%})",
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
-    "no_further_search": "No further search: the answer is due ({replies} replies)",
+    "no_further_search": "No further search: the model has to answer now (replies: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
         "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "
@@ -51,7 +51,7 @@ SENTENCES = {
     ),
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
-    "read nothing": "Read: no answer stands in the passages",
+    "read nothing": "Read: the passages do not contain an answer",
     "refined": (
         "Summarised the observation of step {of_step}: {tokens_before} to {tokens_after} tokens"
         "<unused?, not used because it is no shorter>"
@@ -66,9 +66,9 @@ SENTENCES = {
     ),
     "review": "Review: {status}<supplement?, the question is searched for once more><explanation?. {explanation}>.",
     "rewritten": "Read as: {question}",
-    "not rewritten": "Follow-up: could not be made to stand alone, taken as it is",
+    "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
     "search": "Search {source}: {query}",
-    "selection": "Selected by {method}<pairs? ({pairs} pairs classified, {positive} positive)>: {documents}",
+    "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
     "steered": "Steered to {source}, where the model named {named} ({reason})",
     "strips": (
         "Refined {source}: {kept} of {number} strips kept<judged_by? ({judged_by})>"
@@ -99,7 +99,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
-# What is observed has just been named.
+# These documents have just been named.
 _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
@@ -126,7 +126,7 @@ def trace_text(event: Event) -> str:
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Write the values of an event as its sentence has them."""
+    """Format the values of an event for its sentence."""
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}

@@ -1,4 +1,4 @@
-"""Write the pipelines that are another one with some blocks changed: `python -m prefrag.pipelines.variants`.
+"""Write the pipelines that differ from another one in a few blocks: `python -m prefrag.pipelines.variants`.
 
 `variants.yaml` beside this file gives each its base, the comment at its head, and what is replaced. A path is that of
 :func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD` for where a new part stands. A value is the text of
@@ -23,7 +23,7 @@ _OTHER = re.compile(r"^(?P<key>[ -]*\w+): @(?:(?P<pipeline>\w+):)?(?P<path>[\w.]
 
 @cache
 def table() -> dict[str, dict]:
-    """Read what the variants are."""
+    """Read the table of variants."""
     read: dict[str, dict] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return read
 
@@ -64,13 +64,13 @@ def _fill(block: list[str], base: str) -> list[str]:
 
 
 def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[str]:
-    """Put a block in the place of a part, or behind another part, or leave the part out."""
+    """Replace a part with a block, insert a block after a part, or leave the part out."""
     path, _, neighbour = path.partition(" after ")
     *parents, name = path.split(".")
     first, last, indent = _find(lines, ".".join([*parents, neighbour or name]))
     if neighbour:
         first = last
-    # The comment above a part goes with it.
+    # The comment above a part belongs to it.
     while lines[first - 1].startswith(" " * indent + "#"):
         first -= 1
     if value is None:
@@ -84,7 +84,7 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
 
 
 def _find(lines: list[str], path: str) -> tuple[int, int, int]:
-    """Find the lines of a part, from that of its key to behind its last, and how far the key stands in."""
+    """Find the lines of a part, from its key to the line after its last, and the key's indentation."""
     words = path.split(".")
     first, last, indent = -1, len(lines), -2
     for word in words if words[0] == "connections" else ["components", *words]:
@@ -99,7 +99,7 @@ def _find(lines: list[str], path: str) -> tuple[int, int, int]:
 
 
 def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tuple[int, int]]:
-    """Find the keys that stand this far in, each with the lines of its part."""
+    """Find the keys at this indentation, each with the lines of its part."""
     parts, key = {}, ""
     for number in range(first, last):
         line = lines[number].lstrip(" ")

@@ -53,9 +53,9 @@ from prefrag.server.security import OpenRoutes, is_open
 from prefrag.server.served_pipelines import (
     choose_pipelines,
     keep_modules_apart,
-    leaves_out,
     prepare_pipeline,
     prepare_task_model,
+    skips_broken,
 )
 from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
@@ -66,10 +66,10 @@ _LAST_SECONDS = 5.0
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
-    files, lenient = choose_pipelines(), leaves_out()
+    files, lenient = choose_pipelines(), skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
-    # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
+    # Hayhooks loads the wrappers in this folder itself and only logs failures, so it gets an empty one, for wrappers
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
@@ -85,7 +85,7 @@ def create_app() -> FastAPI:
 
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # The innermost middleware, so that refusals still carry the CORS headers and the request id; `add_middleware` would
+    # The innermost middleware, so that refusals also carry the CORS headers and the request id; `add_middleware` would
     # put each around those of Hayhooks.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
@@ -100,7 +100,7 @@ def create_app() -> FastAPI:
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
-    # Of the pipelines that are deployed, now and later.
+    # Covers all pipelines, including those deployed later.
     app.router.route_class = StrictRoute
     _describe_open_routes_only(app)
     mcp_sessions = _add_mcp(app)
@@ -115,7 +115,7 @@ def create_app() -> FastAPI:
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Find the pipelines whose index or server does not answer, and log when that changes."""
+        """Find the pipelines whose index or server does not answer, and log any change."""
         found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -137,7 +137,7 @@ def create_app() -> FastAPI:
                 await find_unreachable()
                 await asyncio.to_thread(end_all_changes)
                 if settings.state == "elasticsearch":
-                    # It waits for a sign of whoever has begun one.
+                    # It waits for a sign of life from the server that began the change.
                     threading.Thread(target=end_shared_changes, daemon=True).start()
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
@@ -148,14 +148,14 @@ def create_app() -> FastAPI:
         finally:
             if followed:
                 followed.stop()
-            # What the server has cancelled still tells its client.
+            # A cancelled run still sends its client the error.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
             if at_work:
-                # Files that are not indexed by now are not kept.
+                # Files that have not been indexed by now are discarded.
                 await asyncio.wait(at_work, timeout=_LAST_SECONDS)
-            # Both are global to the process. The registry would refuse the same names to another application.
+            # Both are global to the process, and the registry would refuse the same names for a second application.
             registry.clear()
             hide_stand_ins(())
             deployed_later.cleanup()
@@ -165,7 +165,7 @@ def create_app() -> FastAPI:
     app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared, served, followed))
     app.include_router(feedback.router)
 
-    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
+    @app.get("/ready", tags=["status"], summary="Whether every pipeline is loaded and its index and servers answer")
     async def ready() -> JSONResponse:
         if leaving.is_set():
             return JSONResponse({"status": "stopping"}, 503)
@@ -185,11 +185,11 @@ def create_app() -> FastAPI:
     async def live() -> dict[str, str]:
         return {"status": "live"}
 
-    @app.get("/metrics", tags=["status"], summary="What Prometheus reads")
+    @app.get("/metrics", tags=["status"], summary="Metrics for Prometheus")
     async def metrics() -> Response:
         return Response(await asyncio.to_thread(write_metrics), media_type=CONTENT_TYPE)
 
-    @app.get("/access", tags=["status"], summary="What the key of this request allows")
+    @app.get("/access", tags=["status"], summary="What the key of this request may do")
     async def access() -> dict[str, Any]:
         allowed = current_access.get()
         return {
@@ -205,7 +205,7 @@ def create_app() -> FastAPI:
 def _configure_hayhooks(pipelines_dir: str) -> None:
     hayhooks_settings.pipelines_dir = pipelines_dir
     hayhooks_settings.cors_allow_origins = list(settings.cors_origins)
-    # Each result holds its own trace, so nobody reads those of Hayhooks.
+    # Each result holds its own trace, so those of Hayhooks are not needed.
     hayhooks_settings.tracing_enabled = False
     hayhooks_settings.tracing_include_haystack_spans = False
     hayhooks_settings.tracing_buffer_capacity = 1
@@ -213,19 +213,19 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Make the application of Hayhooks, and keep it from sending to an endpoint that is set for another purpose."""
+    """Create the Hayhooks application, and keep it from sending to an endpoint that was set for another purpose."""
     endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
     app = create_hayhooks()
     os.environ.update(hidden)
-    # FastAPI takes these only when it is made.
+    # FastAPI accepts these only at construction.
     if telemetry := vars(app).get("_telemetry"):
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
     return app
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses the fields which the model of its request does not have.
+    """A route that refuses fields that its request model does not have.
 
     A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
     the web. Hayhooks makes those models and has no setting for it.
@@ -245,7 +245,7 @@ def _forbid_extra(kind: Any) -> Any:
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
-    """Offer the pipelines over MCP, too, where its package is installed."""
+    """Offer the pipelines over MCP as well, if its package is installed."""
     if importlib.util.find_spec("mcp") is None:
         log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
@@ -273,7 +273,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         with record_failure(name):
             prepared[name] = prepare_pipeline(name, path)
     if lenient:
-        # A model server serves them all, and may well come back.
+        # All pipelines use the same model server, and it may well come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}
@@ -291,7 +291,7 @@ def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
-    """Leave what is closed out of the schema, in the way in which FastAPI has it extended."""
+    """Leave closed routes out of the schema, through FastAPI's hook for extending it."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:

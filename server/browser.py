@@ -1,4 +1,4 @@
-"""Open the page in the browser of this machine, as soon as it is served."""
+"""Open the page in this machine's browser as soon as it is served."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page as soon as its server takes requests; where there is no browser, its address is printed."""
+    """Open a page as soon as its server accepts requests; without a browser, print its address."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
@@ -31,5 +31,5 @@ def _open(address: str, fragment: str) -> None:
 
 
 def _has_screen() -> bool:
-    """Check whether a window can be opened: without one a browser would take over the terminal."""
+    """Check whether a window can be opened: without a display, a text browser would take over the terminal."""
     return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())

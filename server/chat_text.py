@@ -1,4 +1,4 @@
-"""Write a result as a person reads it in a chat, in Markdown that a stranger's text cannot shape."""
+"""Write a result for a chat, in Markdown whose layout untrusted text cannot change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
 # Control characters, and what turns or hides the text around it; zero-width joiners belong to some scripts.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The words that answer are bold, and signs of their own have a backslash.
+# The words that answer are bold, and Markdown signs in them are escaped.
 _STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
@@ -35,12 +35,12 @@ def disarm(text: str) -> str:
     # Inline links need `](`, and references to addresses need a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
-    # Front ends run or draw what stands in code blocks of these languages.
+    # Front ends run or draw code blocks in these languages.
     return _DRAWN_CODE.sub(r"\1text", plain)
 
 
 def strip_controls(text: str) -> str:
-    """Remove what a text shows nothing of, or turns and hides the text around it with."""
+    """Remove invisible characters, and those that hide or reverse the text around them."""
     return _CONTROLS.sub("", text)
 
 
@@ -48,17 +48,17 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     """Write the content of the assistant's message."""
     if parts := given_parts(result):
         before, span, behind, where = (_without_emphasis(part) for part in parts)
-        # In one line behind a word, so that no sentence of a stranger can begin a heading or a list.
+        # On one line, after a word of ours, so that no untrusted sentence can start a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # A model may have been made to write its own list.
+        # A passage may have got the model to write a list of its own.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
-        # Quoted in one paragraph each, so that no sentence of a stranger can begin a heading or a list.
+        # Each quoted in a paragraph of its own, so that no untrusted sentence can start a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # Why the question was not read is said before the sentences that only share its words.
+    # First say why the question was not read, then show the sentences that merely share its words.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
@@ -77,13 +77,13 @@ def write_step(event: Event, marks: Mapping[str, str]) -> str:
 
 
 def write_failure(reason: str) -> str:
-    """Write the content of a message whose run broke off."""
+    """Write the message for a run that broke off."""
     return disarm(f"The run broke off. {reason}")
 
 
 @dataclass(frozen=True)
 class TextChat:
-    """A streamed answer for any client of the OpenAI protocol: the steps as reasoning, and the sources in words."""
+    """A streamed answer for any OpenAI client: the steps as reasoning, and the sources in words."""
 
     marks: Mapping[str, str]
     cites: bool
@@ -107,7 +107,7 @@ def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
-        # The sentences of strangers are no words of the assistant.
+        # Quoted sentences are not the assistant's own words.
         return NOT_ANSWERED
     if stated := _STATED.search(content):
         return re.sub(r"\\(.)", r"\1", stated[1])
@@ -115,7 +115,7 @@ def strip_notes(content: str) -> str:
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Write the numbers of passages so that a front end does not take them for those of the files attached in it."""
+    """Rename the marks of passages so that a front end does not take them for its own attached files."""
     if not marks:
         return text
 
@@ -132,7 +132,7 @@ def read_marks(inner: str) -> list[str]:
 
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
-    """Write what there is to know about an answer."""
+    """Write the note below an answer: what the user should know about it."""
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
@@ -143,7 +143,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
     if result.get("forced") and not result.get("not_found"):
-        says.append("the steps were used up, so the model had to answer")
+        says.append("the model ran out of steps and had to answer")
     if result.get("answer") and not result.get("documents"):
         says.append("no passage was found, so the answer is the model's own")
     elif result.get("uncited") and cites:

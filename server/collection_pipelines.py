@@ -23,15 +23,15 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
+# Each takes at most a megabyte: readers, trees and indexes are shared by all pipelines of a process.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The one that the server has loaded searches its own collection. For another one it is loaded once more, with that
-    index in its store and its gate, and kept while it is among the last that were used, or a run uses it.
+    The pipeline that the server has loaded searches its own collection. For any other collection it is loaded again,
+    with that index in its store and its gate, and kept while it is in use or among the most recently used.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -64,7 +64,7 @@ class CollectionPipelines:
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # The load goes on when the first client that waits for it leaves.
+            # Loading continues even if the first client waiting for it disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline

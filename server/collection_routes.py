@@ -1,4 +1,4 @@
-"""The routes by which collections are listed and documents are uploaded, listed and deleted."""
+"""The routes that list collections, and that upload, list and delete documents."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ MAY_NOT_WRITE = (
     "prefrag keys add NAME --write. On the machine itself the page needs none: open the address that the terminal of "
     "`prefrag serve` shows"
 )
-# The conversion of files takes a whole processor.
+# Converting files uses a whole core.
 _CHANGES_AT_ONCE = 2
-# They lie on disk until they are indexed.
+# Uploads stay on disk until they are indexed.
 _UPLOADS_AT_ONCE = 16
 _MOST_WAITING = 64
 _READERS = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
-# A stranger's file is saved and not shown, and where it is shown it runs nothing.
+# An untrusted file is downloaded, not shown; if a browser shows it anyway, it can run nothing.
 _ORIGINAL_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -102,7 +102,7 @@ def make_routes(
         f"This server process takes {a_day:,} bytes of a key a day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # Threads of their own, so that questions never wait for one.
+    # Separate threads, so that questions never wait for one.
     reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
@@ -124,7 +124,7 @@ def make_routes(
             return await change(request, partial(indexing.index, collection, incoming, shared))
 
     def are_in_elasticsearch() -> bool:
-        """Check whether questions only find what lies in Elasticsearch, so that documents belong there."""
+        """Check whether questions only search Elasticsearch, so that documents belong there."""
         kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
             raise HTTPException(503, "No pipeline that searches documents is served: see `/ready`, and start again.")
@@ -207,7 +207,7 @@ def make_routes(
             incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
-            # Files that are all there are indexed, also when the client leaves now.
+            # Once all files have arrived they are indexed, even if the client disconnects now.
             work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
@@ -255,13 +255,13 @@ def _check_shared(name: str) -> None:
 
 
 def gives_originals(scope: Scope) -> bool:
-    """Check whether a request may have the files themselves: on this machine, or where the administrator says so."""
+    """Check whether a request may get the files themselves: on this machine, or if the administrator allows it."""
     return settings.originals or stays_on_this_machine(scope)
 
 
 @contextmanager
 def _refuse_errors() -> Iterator[None]:
-    """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
+    """Turn failures into HTTP statuses and messages for clients; the details go only to the log."""
     try:
         yield
     except HTTPException:
@@ -293,7 +293,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
         try:
             files, passages = uploads.count_documents(name, shared)
         except FileNotFoundError:
-            # It was deleted a moment ago.
+            # It has just been deleted.
             continue
         except DocumentStoreError as error:
             logger.error("The collection %s is left out. %s", name, error)
@@ -316,7 +316,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             }
         )
     if shared and failure is not None and not described:
-        # A server that is down has not lost its collections.
+        # A server that is down still has its collections.
         raise failure
     return described
 

@@ -1,4 +1,4 @@
-"""The collections that may be searched over HTTP: as the administrator lists them, narrowed by the key."""
+"""The collections that may be searched over HTTP: those the administrator lists, narrowed by the key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _stand_ins: set[str] = set()
 
 
 class NoSuchCollection(Missing):
-    """Refuse a collection in the same words whether it is missing or not for this key."""
+    """Refuse a collection in the same words whether it is missing or closed to this key."""
 
     http_status = 404
 
@@ -55,7 +55,7 @@ def listed_collections() -> frozenset[str]:
 def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
-    Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
+    If all are listed, an index that stands in for the web is not among them; see :func:`hide_stand_ins`.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -71,10 +71,10 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep the indexes that stand in for the web in some pipelines out of the list of all."""
+    """Keep the indexes that stand in for the web in some pipeline out of the list."""
     _stand_ins.clear()
     for file in files:
-        # What is wrong with a pipeline is reported when it is loaded.
+        # A broken pipeline is reported when it is loaded.
         with suppress(PipelineMissing):
             parts = [] if file.is_dir() else blocks(read_block(file))
             _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
@@ -87,7 +87,7 @@ def check_collection(name: str, by_name: bool = False) -> None:
 
 
 def is_allowed(name: str) -> bool:
-    """Check whether the key of a request may search a collection, if that is served."""
+    """Check whether the key of a request may search a collection, provided that it is served."""
     allowed = current_access.get().collections
     return allowed is None or name in allowed
 

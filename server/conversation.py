@@ -12,7 +12,7 @@ from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
 
-# Of an earlier answer; a rewriter reads less.
+# The limit for an earlier answer; the follow-up rewriter reads less.
 _MAX_ANSWER_CHARACTERS = 4_000
 SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
@@ -46,7 +46,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     instructions = []
     for message in messages:
         if message.get("role") in SYSTEM_ROLES:
-            # Open WebUI can be set to put the files into the system message.
+            # Open WebUI can be configured to put files into the system message.
             text, files = take_apart(read_text(message))
             instructions.append(drop_tools(text))
             attached += files
@@ -54,7 +54,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
-    """Add the files of earlier questions, as far as there is room, so that a file stays with its conversation."""
+    """Add the files of earlier questions while there is room, so that a file stays with its conversation."""
     kept = list(attached)
     known = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
@@ -76,6 +76,6 @@ def read_text(message: Mapping[str, Any]) -> str:
 
 
 def _read_answer(content: str) -> str:
-    # Cut before the citations are looked for, because a client may send any text in the place of an answer.
+    # Cut before searching for citations, because a client may send any text in place of an answer.
     answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
     return read_citations(answer)[0]

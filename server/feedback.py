@@ -1,4 +1,4 @@
-"""What users think of answers: the route by which they say it, and where that is kept, and nothing else of a run."""
+"""Feedback on answers: the route that takes it, and where it is kept; nothing else of a run is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from prefrag.server.public_result import hide_addresses
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
-# Where several servers share their state; some as many as such a file holds.
+# For servers that share their state; about as many entries as the file would hold.
 FEEDBACK_INDEX = "prefrag-feedback"
 _MOST_DOCUMENTS = 100_000
 router = APIRouter(tags=["feedback"])
@@ -37,19 +37,19 @@ router = APIRouter(tags=["feedback"])
 Word = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
 Name = Annotated[str, Field(max_length=1_000)]
-# Whoever likes an answer cannot shorten the titles of its passages.
+# Too long a title is cut, not refused: the user who likes an answer cannot shorten it.
 Title = Annotated[str, AfterValidator(lambda title: title[:1_000])]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class FeedbackNotKept(PrefragError):
-    """Report that there is no place for feedback."""
+    """Report that feedback cannot be stored."""
 
     http_status = 507
 
 
 class _Part(BaseModel):
-    # A result is what a client says it got: what is not listed is dropped, such as the texts of passages and the trace.
+    # The client sends back the result it got. Fields not listed here are dropped, such as passage texts and the trace.
     model_config = ConfigDict(extra="ignore")
 
 
@@ -70,7 +70,7 @@ class SentQuery(_Part):
 
 
 class Counts(_Part):
-    """How often was searched."""
+    """How many searches there were."""
 
     total_local: Count = 0
     total_web: Count = 0
@@ -81,7 +81,7 @@ class Counts(_Part):
 
 
 class KeptResult(_Part):
-    """The part of a result that is kept."""
+    """The part of a result that is stored."""
 
     question: Annotated[str, Field(min_length=1, max_length=4_000)]
     answer: Annotated[str, Field(max_length=100_000)] = ""
@@ -96,7 +96,7 @@ class KeptResult(_Part):
 
 
 class Feedback(BaseModel):
-    """What a user thinks of an answer."""
+    """A user's feedback on an answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -109,7 +109,7 @@ class Feedback(BaseModel):
 
 
 class KeptFeedback(Feedback):
-    """A line of the file."""
+    """A line of the feedback file."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -120,7 +120,7 @@ class KeptFeedback(Feedback):
 
     @property
     def right_answer(self) -> str:
-        """The answer that the user gave, or else the one that the user liked; empty where there is neither."""
+        """The answer that the user gave, or else the one that the user liked; empty if there is neither."""
         if self.answer and self.answer.strip():
             return self.answer.strip()
         return self.result.answer.strip() if self.rating == "up" else ""
@@ -128,18 +128,18 @@ class KeptFeedback(Feedback):
     @property
     def supporting_ids(self) -> list[str]:
         """The passages of the user's own documents that a liked answer cites; those of a disliked one prove nothing."""
-        # `W1` is a page of the web and `A1` a text that came with the question: no index holds them.
+        # `W1` is a web page and `A1` a text that came with the question: neither is in an index.
         own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
         return list(dict.fromkeys(own)) if self.rating == "up" else []
 
 
 def feedback_file() -> Path:
-    """Find the file in which feedback is kept, whether it exists or not."""
+    """Find the path of the feedback file, whether it exists or not."""
     return data_directory() / "feedback.jsonl"
 
 
 def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
-    """Keep feedback."""
+    """Store feedback."""
     number = uuid.uuid4().hex
     record: dict[str, Any] = {
         "id": number,
@@ -165,7 +165,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
-    """Read the feedback that is kept, in the order in which it came."""
+    """Read the stored feedback, oldest first."""
     if settings.state == "elasticsearch":
         yield from map(_read, _read_shared())
         return
@@ -206,7 +206,7 @@ def _read_shared() -> Iterator[str]:
     with connect_elasticsearch() as client:
         if client.indices.exists(index=FEEDBACK_INDEX):
             client.indices.refresh(index=FEEDBACK_INDEX)
-            # In the order in which it came.
+            # Oldest first.
             query = {"sort": ["_seq_no"]}
             for hit in helpers.scan(client, index=FEEDBACK_INDEX, query=query, preserve_order=True):
                 yield json.dumps(hit["_source"])
@@ -214,15 +214,15 @@ def _read_shared() -> Iterator[str]:
 
 @router.post("/feedback", summary="Say whether an answer was right, and which one would have been")
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
-    """Keep what a user thinks of an answer."""
+    """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # A web page elsewhere can have a browser send anything else to this machine without asking first.
+        # A page of another site can make a browser send any other type to this machine without a preflight.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
         if given.index is not None:
             check_collection(given.index)
-            # What the administrator names himself may lie in Elasticsearch.
+            # A collection that the administrator names may be in Elasticsearch.
             if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
                 raise NoSuchCollection
             collection = given.index

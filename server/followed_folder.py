@@ -20,22 +20,22 @@ from prefrag.indexing.report import IndexReport
 from prefrag.server.collections import served_collection
 from prefrag.server.indexing_process import IndexingProcess
 
-# From the command to the process that serves; not a setting.
+# Passed from the command to the serving process; not a setting.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
-# Changes are collected until there is none for so long, and no longer than that.
+# Changes are collected until nothing changes for the first of these, but never for longer than the second.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# So often the folder is looked for, and a new try may begin. The first look is when the first questions have come.
+# How often the folder is looked for and a new try may begin; at first soon after the start.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 _POLL_MS = 5_000
-# With more at once the system may have lost some, so the whole folder is looked through, too.
+# With more at once the system may have lost some, so the whole folder is scanned too.
 _MOST_CHANGES = 2_000
 _MOST_NAMED = 5
 
 
 class FollowedFolder:
-    """Follows a folder, and has the indexing process do what its changes ask for."""
+    """Follows a folder, and has the indexing process apply its changes."""
 
     def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
         self.collection = collection
@@ -47,12 +47,12 @@ class FollowedFolder:
 
     @classmethod
     def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
-        """Take over the folder that the command has named, if it has."""
+        """Take over the folder that the command named, if it named one."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), served_collection(), indexing) if folder else None
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start, in a thread of its own."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
@@ -60,7 +60,7 @@ class FollowedFolder:
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Tell how far it is: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
+        """Report the progress: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
         return {key: value for key, value in self._state.items() if key != "problem"}
 
     def _run(self) -> None:
@@ -69,12 +69,12 @@ class FollowedFolder:
                 self._follow(find_drives(self._folder))
             except OSError as error:
                 if self._is_there():
-                    # As a rule the system allows no more folders to be watched.
+                    # Usually the system's limit on watched folders has been reached.
                     self._polls = True
-                    self._fail(f"It cannot be watched ({error}), and is looked through instead.")
+                    self._fail(f"It cannot be watched for changes ({error}), and is looked through instead.")
             except Exception as error:
-                # A name that is no UTF-8 ends the watching, for example.
-                self._fail(f"It is followed anew. {error}")
+                # A file name that is not UTF-8, for example, stops the watching.
+                self._fail(f"Watching it was interrupted and starts again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -121,12 +121,12 @@ class FollowedFolder:
             elif self._stopped.is_set():
                 return
             else:
-                # What could not be done is done with what comes next.
+                # Whatever failed is tried again with the next changes.
                 self._fail(problem)
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
-        """Have changes indexed; what was wrong is returned."""
+        """Have changes indexed, and return what went wrong."""
 
         def show(done: int, total: int) -> None:
             if self._state["state"] != "failed":
@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change concerns files that are indexed: no hidden ones, and none that programs fill."""
+        """Check whether a change concerns indexed files, and not hidden ones or folders that programs fill."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

@@ -1,7 +1,7 @@
-"""What a front end wrote in the place of a person: the prompts of its own tasks, and attached files.
+"""What a front end writes in the user's name: the prompts of its own tasks, and attached files.
 
-Open WebUI, LibreChat and others have the model of the chat write titles, tags, next questions and search queries, and
-put the texts of attached files around a question. All of it arrives as a message of the user.
+Open WebUI, LibreChat and others have the chat's model write titles, tags, follow-up questions and search queries, and
+wrap the texts of attached files around a question. All of it arrives as a user message.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON stand in a list of objects.
+# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON are a list of objects.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# Where turns begin for certain; under other names they are no question either, but a run answers them.
+# Where turns certainly begin. Under other names they are not a question either, but a run answers them.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
@@ -27,11 +27,11 @@ _TURN = re.compile(
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# What the first speaker says, whatever he is called.
+# What the first speaker says, whatever the name.
 _SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
 # Names and numbers of attached files, for tools that read them, before the question.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
-# What Open WebUI writes into the system message about its tools.
+# What Open WebUI adds to the system message about its tools.
 _TOOLS = ("available_skills", "available_tools", "attached_knowledge")
 _LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
@@ -50,9 +50,9 @@ class Attachment(NamedTuple):
 
 
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
-    """Recognise what is certainly a task that a front end has for the model, and no question to the documents.
+    """Recognise a message that is certainly a front end's task for the model, and not a question to the documents.
 
-    It holds another conversation, and wants JSON or a title of it, or the system prompt alone says what it wants.
+    It contains another conversation, and asks for JSON or a title for it, or the system prompt alone says what to do.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
@@ -66,7 +66,7 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
 
 
 def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Write what a task gets where no model does it: a title of the first words, or an empty list.
+    """Answer a task for which there is no model: with the first words as a title, or an empty list.
 
     :param messages: The messages, each with its text as its content.
     :param name: The model that answers questions.
@@ -89,7 +89,7 @@ def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _first_words(asked: str) -> str:
-    """Find the first words of the first person in a conversation that a prompt brings along."""
+    """Find the first words of the first speaker in the conversation inside a prompt."""
     turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
@@ -105,14 +105,14 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     if start < 0 or end < start:
         return text, []
     if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
-        # The files of a conversation that a task brings along.
+        # The files of the conversation inside a task.
         return text, []
     context = text[start + len(_CONTEXT) + 1 : end]
     before, after = text[:start], text[end + len(_CONTEXT_END) :]
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
     attached = _read_sources(context)
     if not attached and template < 0:
-        # A person may write such a tag.
+        # A user may write such a tag too.
         return text, []
     opening, query, rest = after.partition(_QUERY)
     if query:
@@ -121,7 +121,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
         question = opening.rpartition("\nQuery: ")[2]
     else:
         question = opening
-    # Some versions put the template behind the question.
+    # Some versions put the template after the question.
     question = question.strip() or before[: max(template, 0)].strip()
     return _FILE_TAGS.sub("", question), attached or [Attachment("", "", context.strip())]
 

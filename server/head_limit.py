@@ -1,4 +1,4 @@
-"""A limit of time for the head of a request, which uvicorn does not have."""
+"""A time limit for the head of a request, which uvicorn lacks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HEAD_SECONDS = 30.0
 class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """A connection that is closed when the head of its request has not arrived in time.
 
-    Between two requests the keep-alive time of uvicorn counts, until the next head begins.
+    Between two requests, uvicorn's keep-alive timeout applies until the next head begins.
     """
 
     seconds = HEAD_SECONDS
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first head."""
+        """Start waiting for the first head."""
         super().connection_made(transport)
         self._timer = self.loop.call_later(self.seconds, self._close)
 
@@ -43,6 +43,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer = None
 
     def _close(self) -> None:
-        # A WebSocket has taken the connection over, and has a protocol of its own.
+        # A WebSocket has taken over the connection.
         if self.transport.get_protocol() is self:
             self.transport.close()

@@ -1,4 +1,4 @@
-"""Index files in processes of their own, which can be stopped, and whose failures harm no question."""
+"""Index files in separate processes, which can be stopped and whose failures do not affect questions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from prefrag.indexing.shared_uploads import describe_index
 from prefrag.indexing.uploads import add_uploads, change_documents
 from prefrag.server.collections import served_collection
 
-# A file has five minutes of processor time, and an upload may hold several that are large.
+# A file may take five minutes of processor time, and an upload may hold several large ones.
 INDEX_SECONDS = 900.0
-# A process that waits has all its imports, which take seconds, and their memory.
+# A waiting process keeps its imports, which take seconds to load, and their memory.
 IDLE_SECONDS = 300.0
-# A converter holds a file in up to a hundred times its size.
+# A converter may need up to a hundred times the size of a file.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
 _SECONDS_BETWEEN_SIGNS = 0.5
-# Takes the bytes that are done, and those of all.
+# Called with the bytes done and the bytes in all.
 OnBytes = Callable[[int, int], None]
 
 
@@ -54,9 +54,9 @@ class IndexingFailed(PrefragError):
 class IndexingProcess:
     """Runs the processes that index: one for each order at a time, kept for the next, gone with the server.
 
-    A process reads its orders, a line of JSON each, and answers each with a line, before which lines may tell how far
-    it is. For an upload it holds the lock of the collection
-    itself, so that none writes without it, and ends when its orders end, as they do when the server is killed.
+    A process reads its orders, one line of JSON each, and answers each with a line, possibly after lines that report
+    progress. For an upload it holds the collection's lock itself, so that nobody writes without it. It ends when its
+    input ends, which also happens when the server is killed.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class IndexingProcess:
         return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
-        """Stop what still runs, and whatever is begun later."""
+        """Stop what is running, and anything started later."""
         self._has_stopped = True
         for process in list(self._running):
             process.kill()
@@ -121,7 +121,7 @@ class IndexingProcess:
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
-                # What it had begun.
+                # Finish or undo what it had begun.
                 with change_documents(order["collection"], order["shared"]):
                     pass
             if late.is_set():
@@ -131,7 +131,7 @@ class IndexingProcess:
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            # Not the folder that the server was started in, which may hold modules of anybody.
+            # Not the folder in which the server was started, which may hold anybody's modules.
             [sys.executable, "-P", "-m", __name__],
             env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
@@ -172,7 +172,7 @@ class IndexingProcess:
         process.wait()
         self._running.discard(process)
         for pipe in (process.stdin, process.stdout):
-            # What was not written any more is lost with the process.
+            # Whatever it had not written yet is lost with the process.
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
 
@@ -190,7 +190,7 @@ def index_files(collection: str, incoming: str, shared: bool = False) -> dict[st
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
     try:
         report = work()
-        # `asdict` counts the pairs of a Counter anew, as keys that no JSON has.
+        # `asdict` rebuilds a Counter from its pairs, which makes keys that JSON does not allow.
         return {**asdict(report), "other_kinds": report.other_kinds}
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
@@ -198,8 +198,8 @@ def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Do what the lines of the standard input order until it ends, and answer on the standard output."""
-    # What a library prints goes elsewhere.
+    """Carry out the orders on standard input until it ends, and answer on standard output."""
+    # Keep what libraries print out of the protocol.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as replies:
         os.dup2(2, 1)
         _spare_the_server()
@@ -231,29 +231,29 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone: nothing may be written after its next one has begun to tidy up. The lock of the collection is
-    # held until this process is gone, too.
+    # The server is gone: nothing may be written once the next server has begun to tidy up. The collection's lock is
+    # held until this process is gone too.
     os._exit(0)
 
 
 def _spare_the_server() -> None:
-    """Let questions go first, and a file that takes all memory end this process alone."""
+    """Give questions priority, and let a file that uses up the memory end only this process."""
     # Ctrl-C reaches all processes of a terminal; the server decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         os.nice(_NICENESS)
-        # What a process allocates; an index that it maps does not count.
+        # Limits what the process allocates; mapped indexes do not count.
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
 
 
 def _elasticsearch() -> dict[str, str]:
-    """Return the variables by which a process reaches Elasticsearch, where it has to."""
+    """Return the variables with which a process reaches Elasticsearch, if it has to."""
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # What this process has read from a file it may have put there itself.
+    # This process may itself have set them from a file.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

@@ -1,4 +1,4 @@
-"""Read bodies whole, and refuse those that no route can work on, before the frameworks behind parse and copy them."""
+"""Read request bodies whole, and refuse those that no route can use before the frameworks parse and copy them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from prefrag.server.security import path_of, refuse
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
-# Its body is read as it arrives, by the route itself, which has limits of its own.
+# This route reads its body as it arrives, with limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-# Far more than a run reads; a conversation that a client sends as a whole grows without end.
+# Far more than a run reads; a client that always sends the whole conversation would grow it without end.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
-_NO_TEXT = "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
+_NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
-# Of a body in which everything is wrong, the first problems are enough.
+# If everything in a body is wrong, the first problems are enough.
 _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 
 
 class BodyLimit:
-    """Read the whole of a request before anything else is done for it, unless it is too large or too slow.
+    """Read the whole body of a request before anything else happens, unless it is too large or too slow.
 
-    A body is refused with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold. Python's parser
-    accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run fails late or
-    its response cannot be written. A long conversation is cut to its newest turns, and the system message at its
-    beginning.
+    A body is refused with 422 if it is not JSON, is too deep or too large, or holds what JSON cannot hold. Python's
+    parser accepts NaN and infinity, numbers of any size, and half surrogate pairs, on which a run would fail late, or
+    its response could not be written. Of a long conversation, only the newest turns and the system message at its
+    beginning are kept.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
@@ -157,6 +157,6 @@ def _check(content: Any) -> None:
                 raise BadInput(_NO_TEXT)
         elif isinstance(value, float):
             if not math.isfinite(value):
-                raise BadInput(f"The body holds {value}, which is no number that JSON has.")
+                raise BadInput(f"The body holds {value}, which is not a JSON number.")
         elif isinstance(value, int) and value not in _INTEGERS:
             raise BadInput("The body holds a number of more than 64 bits.")

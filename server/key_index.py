@@ -1,4 +1,4 @@
-"""The hashes of the keys in Elasticsearch, for all servers: one document, which is read and replaced as a whole."""
+"""The hashes of the keys in Elasticsearch, shared by all servers: one document, read and replaced as a whole."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from prefrag.components.document_stores.elasticsearch.connection import connecti
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.addresses import without_userinfo
 
-# What Elasticsearch needs is imported where it is used, because it takes a second.
+# The Elasticsearch client is imported where it is used, because that takes a second.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 KEY_INDEX = "prefrag-keys"
 _ID = "keys"
-# A request waits for it.
+# Short, because a request waits for it.
 _SECONDS = 2.0
 
 
 class KeysUnread(PrefragError):
-    """Report that nobody knows which keys there are."""
+    """Report that the keys cannot be read."""
 
     http_status = 503
 
@@ -29,14 +29,14 @@ class KeysUnread(PrefragError):
 class KeyIndex:
     """Reads and replaces the document.
 
-    An index that has lost its document counts as one without a key that works, as after the last was revoked.
+    An index that has lost its document counts as having no working key, as after the last one was revoked.
     """
 
     def __init__(self) -> None:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document; None where nobody has made a key yet.
+        """Read the document; None if nobody has made a key yet.
 
         :returns: It, and its version for `replace`.
         :raises KeysUnread: When there is no answer.
@@ -52,13 +52,13 @@ class KeyIndex:
                     return None, {}
                 if isinstance(error.body, dict) and error.body.get("found") is False:
                     return {"keys": []}, {}
-                # Something else than Elasticsearch says so, such as a proxy with another path.
+                # Something other than Elasticsearch answered, such as a proxy with another path.
                 raise
             version = {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
             return found["_source"], version
 
     def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
-        """Replace the document, unless somebody has done so since; whether it was.
+        """Replace the document unless somebody else has done so since, and tell whether it was replaced.
 
         :raises KeysUnread: When there is no answer.
         """
@@ -67,7 +67,7 @@ class KeyIndex:
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # Where it is missing, the server would make one that everybody sees in lists and searches.
+            # Otherwise the server would create an index that shows up in everybody's lists and searches.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}
@@ -108,6 +108,6 @@ def is_open_to_others() -> bool:
         try:
             anybody.options(ignore_status=404).get(index=KEY_INDEX, id=_ID)
         except (ApiError, TransportError):
-            # A server that wants a certificate ends the connection.
+            # A server that requires a certificate closes the connection.
             return False
     return True

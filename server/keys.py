@@ -35,24 +35,24 @@ from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, path_of, 
 
 logger = logging.getLogger(__name__)
 
-# Scanners for secrets in repositories and logs find a key by it.
+# Secret scanners for repositories and logs recognise a key by it.
 _PREFIX = "prefrag_"
 _KEY_BYTES = 32
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# Of several servers each asks the index, at most so often.
+# How often, at most, each of several servers asks the index.
 _INDEX_SECONDS = 1.0
 _ATTEMPTS = 10
-# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+# Probes and a browser opening the page have no key. These routes reveal whether the service works, but no data.
 _PROBES = re.compile(r"/(ready|live)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a key allows; without keys, what a caller on this machine may do."""
+    """What a key allows, or, without keys, what a caller on this machine may do."""
 
     key: str = ""
     collections: frozenset[str] | None = None
@@ -62,16 +62,16 @@ class Access:
 
 
 ANYONE = Access(deploys=True)
-# Of the cookie of the page; no name of a key holds a colon.
+# The name for the page's cookie; the name of a key cannot contain a colon.
 AT_TERMINAL = Access("page:token", writes=True)
-# Set for each request before anything else reads it. Whatever a request starts inherits it.
+# Set for each request before anything reads it, and inherited by whatever the request starts.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
 
 class Key(BaseModel):
-    """A key as it is kept: what it allows, and a hash by which it is recognised."""
+    """A key as it is stored: what it allows, and a hash by which it is recognised."""
 
-    # A file with a field of a later version is refused, because that field may narrow the key.
+    # A file with a field of a later version is refused, because the field may restrict the key.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=_NAME)]
@@ -105,12 +105,12 @@ class _KeysFile(BaseModel):
 
 
 def keys_file() -> Path:
-    """Find the file of the keys, whether it exists or not."""
+    """Find the path of the key file, whether it exists or not."""
     return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
 
 
 def are_shared() -> bool:
-    """Check whether the keys lie in Elasticsearch."""
+    """Check whether the keys are stored in Elasticsearch."""
     if (shared := settings.state == "elasticsearch") and settings.keys_file is not None:
         raise BadInput(
             "PREFRAG_KEYS_FILE and PREFRAG_STATE=elasticsearch name two places for the keys: unset one of them."
@@ -119,12 +119,12 @@ def are_shared() -> bool:
 
 
 def place_of_keys() -> str:
-    """Name the place of the keys."""
+    """Name the place where the keys are stored."""
     return f"the Elasticsearch index {KEY_INDEX}" if are_shared() else str(keys_file())
 
 
 def read_keys() -> tuple[Key, ...]:
-    """Read the keys that are kept."""
+    """Read the stored keys."""
     if are_shared():
         return _read_document(KeyIndex().read()[0] or {})
     try:
@@ -140,7 +140,7 @@ def add_key(
     writes: bool = False,
     expires: date | None = None,
 ) -> str:
-    """Make a key and keep its hash."""
+    """Make a key and store its hash."""
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     try:
         key = Key(
@@ -171,7 +171,7 @@ def add_key(
 
 
 def revoke_key(name: str) -> int:
-    """Take a key away; a running server refuses its next request."""
+    """Revoke a key; a running server refuses its next request."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         left = tuple(each for each in keys if each.name != name)
@@ -185,9 +185,9 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, a file or an index of keys, or a setting that names
-    such a file or requires them, and while the index does not answer.
-    From then on they stay required as long as the process runs, so that no lost file opens the service.
+    Keys are required as soon as there is one in the environment, in a key file or in a key index, or a setting names
+    such a file or requires keys, and also while the index does not answer.
+    Once required, they stay required while the process runs, so that losing a file does not open the service.
     """
 
     def __init__(self) -> None:
@@ -196,14 +196,14 @@ class Keyring:
         self._index = KeyIndex() if are_shared() else None
         self._one_at_a_time = CapacityLimiter(1)
         self._until = 0.0
-        # The administrator's keys have no names; no name in the file holds a colon.
+        # The administrator's keys have no names; names in the file cannot contain a colon.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
             for number, key in enumerate(settings.api_keys, start=1)
         ]
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
-        # A file that counted before the keys were shared leaves them required.
+        # A key file from before the keys were shared still makes keys required.
         self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
@@ -220,16 +220,16 @@ class Keyring:
 
     @property
     def is_shared(self) -> bool:
-        """Whether more than one key works, so that one may be kept from taking what the others need."""
+        """Whether more than one key works, so that one must not take what the others need."""
         return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
-        """Find out what a key allows; a file that has changed is read first."""
+        """Find out what a key allows, after reading the file again if it has changed."""
         self._read_again()
         return self._look_up(secret)
 
     async def find_async(self, secret: str) -> Access | None:
-        """Find out what a key allows, without holding up the event loop where an index is asked."""
+        """Find out what a key allows, without blocking the event loop while an index is asked."""
         if self._index is not None and time.monotonic() >= self._until:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
@@ -285,7 +285,7 @@ class Keyring:
         except BadInput as error:
             self._has_place = True
             if isinstance(error.__cause__, OSError):
-                # It may be readable again without having changed, such as when too many files were open.
+                # It may become readable again without changing, for example after too many files were open.
                 self._seen = None
             logger.error("%s Until then all of its keys are refused.", error)
 
@@ -293,7 +293,7 @@ class Keyring:
 class ApiKeys:
     """Require a key, as a bearer token, or the cookie of the page; without any key, serve this machine alone.
 
-    What the key allows is :data:`current_access` of the request.
+    The request's :data:`current_access` says what the key allows.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
@@ -327,7 +327,7 @@ class ApiKeys:
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
         elif access is None and self.keyring.is_unread:
-            message = "Which keys there are cannot be read now, so none is answered: try again."
+            message = "The keys cannot be read right now, so no request is answered: try again."
             await refuse(scope, receive, send, 503, message, {"Retry-After": "2"})
         elif access is None and self.keyring.is_required:
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
@@ -337,7 +337,7 @@ class ApiKeys:
         else:
             access = access or ANYONE
             current_access.set(access)
-            # At the gate itself, so that it holds for whatever is served.
+            # Set here, at the gate, so that it holds for everything that is served.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             label_audit(key=access.key or None)
             await self.app(scope, receive, send)
@@ -362,7 +362,7 @@ def _read(path: Path) -> tuple[Key, ...]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        # The values of the file stay out of messages.
+        # Keep the values in the file out of messages.
         reason = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise BadInput(
             f"The file of keys {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
@@ -382,7 +382,7 @@ def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the keys that are kept, one process at a time; a reader sees the file before or after."""
+    """Change the stored keys, one process at a time; readers see the file as it was before or after."""
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):
@@ -390,7 +390,7 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
             keys = change(_read_document(found or {}))
             if index.replace(_KeysFile(keys=keys).model_dump(mode="json"), version):
                 return keys
-        raise Busy("Others change the keys at this moment: run it again.")
+        raise Busy("Somebody else is changing the keys right now: run it again.")
     path = keys_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The beginning and the end of a run: how many run at once, and what stops one before it has answered."""
+"""The start and end of a run: how many run at once, and what stops one before it has answered."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-# A call over MCP is a run as well, though its reply has no end of that kind.
+# A call over MCP is a run too, although its reply has no such end.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# A client that takes nothing for so long is gone, though its connection is not.
+# A client that has read nothing for this long is gone, even if its connection is not.
 _SEND_SECONDS = 60.0
 
 
 class CancelWhenGone:
     """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
 
-    The server cancels what has not ended when its time to drain is over; such a request is answered with 503.
+    When its time to drain is over, the server cancels whatever is still running; such a request is answered with 503.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):
@@ -89,7 +89,7 @@ class CancelWhenGone:
 
 
 class RunLimit:
-    """Let so many questions be answered at once, let some wait for their turn, and refuse the rest."""
+    """Limit how many questions are answered at once; let some wait for their turn, and refuse the rest."""
 
     def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app

@@ -15,7 +15,7 @@ from hayhooks.server.logger import formatter, intercept_stdlib_logging, log
 from prefrag.components.settings import settings
 from prefrag.components.tracing import Measured, observers
 
-# What uvicorn colours its messages with.
+# The colour codes in uvicorn's messages.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _COUNTED = {"prefrag.searches": "searches", "gen_ai.usage.input_tokens": "input_tokens"}
 _COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "status"}

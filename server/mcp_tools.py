@@ -1,4 +1,4 @@
-"""Offer the served pipelines as tools over MCP: they answer questions, and nothing else can be called."""
+"""Offer the served pipelines as MCP tools: they answer questions, and nothing else can be called."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ _DESCRIPTION = (
     "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
     "with the sentence that matters. Where it gives no answer, it says so and returns the sentences that it found."
 )
-# A model puts its question in its own words, so it has no use for a conversation and texts beside it.
+# A model asks in its own words, so it does not need to pass a conversation or texts along.
 _HIDDEN = frozenset({"history", "documents", "stream"})
-# Of a passage without a sentence that matters, the beginning is shown.
+# If no sentence of a passage stands out, its beginning is shown.
 _BEGINNING = 300
 _PROBLEMS = 5
 _NAME_CHARACTERS = 100
 _TEXT_CHARACTERS = 500
 _MALFORMED = (
-    "This is no message of the protocol: send JSON of at most some hundred levels, without halves of surrogates."
+    "This is not a message of the protocol: send JSON at most a few hundred levels deep, without half surrogate pairs."
 )
 
 
@@ -70,7 +70,7 @@ def create_server() -> Server[Any, Any]:
     async def list_tools() -> list[Tool]:
         return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
 
-    # The arguments are checked below, by the rules of the other routes.
+    # The arguments are checked below, by the same rules as on the other routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         known = _find_arguments(name)
@@ -93,14 +93,14 @@ def create_server() -> Server[Any, Any]:
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
     """Serve the tools over streamable HTTP, each request by itself, so that any worker can answer it."""
-    # The reply is a stream, which keeps the connection alive while a run works; its end stops the run.
+    # The reply is a stream, which keeps the connection alive during a run; when it ends, so does the run.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
     class Endpoint:
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             await sessions.handle_request(scope, receive, send)
 
-    # Requests by themselves have no session to GET or DELETE.
+    # Stateless requests have no session to GET or DELETE.
     app.router.routes.append(Route(_PATH, Endpoint(), methods=["POST"], include_in_schema=False))
 
     @asynccontextmanager
@@ -123,7 +123,7 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    # As the library would wrap them; it only goes through the lines.
+    # Wrapped as the library would; it only iterates over the lines.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
     sound: Any = read_sound(lines, replies)
@@ -132,13 +132,13 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
 
 
 def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
-    """Write a result for a model that called for it: what a stranger wrote is quoted, as in every prompt."""
+    """Write a result for the model that asked for it; untrusted text is quoted, as in every prompt."""
     evidence = result.get("evidence") or ()
     certainty = result.get("certainty")
     if certainty == "stated":
         parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # A model may repeat a passage, and whoever shows the reply may render it.
+        # A model may repeat a passage, and the client may render it.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
@@ -203,7 +203,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
     run: Any = await wrapper.run_api_async(**values, stream=True)
     result: dict[str, Any] = {}
     steps = count(1)
-    # Closed at once when the client leaves, so that its run does not go on until it is collected.
+    # Close it as soon as the client disconnects, or the run would go on until garbage collection.
     async with aclosing(run.stream) as outputs:
         async for output in outputs:
             if "error" in output:
@@ -212,14 +212,14 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 await _report(next(steps), output["event"]["text"], context)
             elif "result" in output:
                 result = output["result"]
-    # The trace is for people who look into a run, and many times as long as the rest.
+    # The trace is for people inspecting a run, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Tell a client that wants to know of it what a run does; many wait longer for one that does something."""
+    """Report progress to a client that wants it; many wait longer for a run that reports some."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
@@ -238,7 +238,7 @@ def _describe_problems(error: ValidationError) -> str:
 
 
 async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
-    """Pass on the lines that are messages, and answer the others, for which the library has no reply."""
+    """Pass on the lines that are valid messages, and answer the others, to which the library would not reply."""
     async for line in lines:
         try:
             JSONRPCMessage.model_validate_json(line)

@@ -1,4 +1,4 @@
-"""What is measured, as Prometheus reads it: numbers by pipeline, role and kind of source, no names of keys or indexes.
+"""Metrics for Prometheus, by pipeline, role and kind of source; they name no keys and no indexes.
 
 Several worker processes count in files of one folder, which ``prefrag serve`` makes, and any of them answers for all.
 """
@@ -18,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
 _PART_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
 
-# A registry of its own: the default one is that of whatever else runs in the process.
+# A registry of its own: the default one belongs to whatever else runs in the process.
 _registry = CollectorRegistry()
 _RUNS = Counter("prefrag_runs", "Runs that have ended.", ["pipeline", "status"], registry=_registry)
 _RUN_SECONDS = Histogram(
@@ -48,7 +48,7 @@ RUNNING = Gauge("prefrag_running", "Requests at work.", multiprocess_mode="lives
 
 
 def count(measured: Measured) -> None:
-    """Count what has been measured."""
+    """Count a measurement."""
     tags, failed = measured.tags, "yes" if measured.error else "no"
     if measured.name == "prefrag.run":
         pipeline = tags["prefrag.pipeline"]
@@ -70,12 +70,12 @@ observers.append(count)
 
 
 def write_metrics() -> bytes:
-    """Write all numbers in the text format of Prometheus."""
+    """Write all metrics in the Prometheus text format."""
     return generate_latest(_gather())
 
 
 def create_app() -> Any:
-    """Build what answers on the port of the metrics alone."""
+    """Build the application for the separate metrics port."""
     return make_asgi_app(_gather())
 
 
@@ -88,6 +88,6 @@ def _gather() -> CollectorRegistry:
 
 
 def forget_process(pid: int) -> None:
-    """Take the requests of a process that has died out of the sums of those at work."""
+    """Remove the requests of a dead process from the number in progress."""
     if FOLDER_VARIABLE in os.environ:
         mark_process_dead(pid)

@@ -1,4 +1,4 @@
-"""Serve Open WebUI under a base URL of its own, where the steps and the sources of a run are events of its chat."""
+"""Serve Open WebUI under its own base URL, where the steps and sources of a run become events of its chat."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from prefrag.server.security import path_of
 PREFIX = "/open-webui"
 # Set for each request, before its pipeline runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# The answer follows, and what was observed is what was found.
+# Not shown: the answer follows anyway, and what was observed is what was found.
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
@@ -51,14 +51,14 @@ class OpenWebUIRoutes:
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # As for an application that is mounted there, so that every part behind sees the rest of the path.
+                # As for an application mounted there, so that everything behind sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 
 
 @dataclass(frozen=True)
 class EventChat:
-    """A streamed answer for Open WebUI: the steps as lines of status, and the cited passages as its sources."""
+    """A streamed answer for Open WebUI: the steps as status lines, and the cited passages as its sources."""
 
     marks: Mapping[str, str]
     listed: int
@@ -88,13 +88,13 @@ class EventChat:
 
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
-    """Write a line of status."""
+    """Write a status line."""
     shown = text if len(text) <= _MAX_STATUS_CHARACTERS else f"{text[:_MAX_STATUS_CHARACTERS]}..."
     return create_status_event(shown, done=done).to_event_dict()
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the last line of status: what the answer is worth, the searches, and what left."""
+    """Write the last status line: how good the answer is, the number of searches, and what was sent out."""
     searches = (result.get("counts") or {}).get("total", 0)
     parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
     sent = len(result.get("queries_sent_out") or ())
@@ -120,11 +120,11 @@ def number_sources(
             return found[0]
         marks = read_marks(found[0])
         if not all(mark in known for mark in marks):
-            # It would vanish, because no source has the number.
+            # Open WebUI would drop it, because no source has this number.
             return f"({found[0][1:-1]})"
         cites = True
         shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
-        # With blanks between them, each has a chip of its own.
+        # Separated by spaces, each gets a chip of its own.
         adjacent = " " * content.endswith("]", 0, found.start())
         return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
 
@@ -144,14 +144,14 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"
-    # Open WebUI fetches the icon of a site from a third party where the name is an address.
+    # If the name is an address, Open WebUI fetches the site's icon from a third party.
     name = f"page {name}" if _ADDRESS.match(name) else name
     page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
     return create_source_event(
         {
             "source": {"name": name, "url": document.get("url") or ""},
             "document": [_write_passage(document)],
-            # Passages with the same `source` would be one chip.
+            # Passages with the same `source` would share one chip.
             "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
         }
     ).to_event_dict()

@@ -16,21 +16,21 @@ from prefrag.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.security import path_of
 
 DONE = b"data: [DONE]"
-# Proxies cut a connection that is silent for 60 seconds, and a model may think for longer. Clients pass over comments.
+# Proxies close a connection after 60 silent seconds, and a model may think for longer. Clients skip SSE comments.
 _KEEP_ALIVE = b": the run goes on\n\n"
 _SILENT_SECONDS = 10.0
-# A client that does not read must not hold up the end.
+# A client that has stopped reading must not hold up the end.
 _LAST_SECONDS = 1.0
-# What Hayhooks answers; its other 404 of a chat is ours, for a collection.
+# The 404 of Hayhooks for an unknown model. Any other 404 of a chat is ours, for an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
 class StreamEnd:
-    """Keep each stream of a run from falling silent, and end it with ``data: [DONE]``.
+    """Keep the stream of a run from going silent, and end it with ``data: [DONE]``.
 
-    Strict clients of the chat protocol wait for that end, and proxies cut a connection that says nothing for a minute.
-    A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
+    Strict clients of the chat protocol wait for that end, and proxies close a connection that is silent for a minute.
+    If a stream breaks, an error event comes before the end, so that no client takes it for complete.
     """
 
     def __init__(self, app: ASGIApp):
@@ -63,7 +63,7 @@ class StreamEnd:
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
-                    # A proxy that collects the steps before it passes them on would show them with the answer.
+                    # A buffering proxy would show the steps only together with the answer.
                     message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
@@ -95,8 +95,8 @@ class StreamEnd:
         finally:
             if breaker is not None:
                 breaker.cancel()
-                # Nothing waits for it, as the client has its answer and the place of the run must be free. What it does
-                # not take any more is no failure.
+                # Do not wait for it: the client has its answer, and the run's place must be freed. What it leaves
+                # unread is not a failure.
                 breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
@@ -147,7 +147,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
     if not isinstance(content, Mapping):
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
     if not isinstance(content.get("error"), Mapping):
-        # A later version of the library may write the form itself.
+        # A later version of the library may write this form itself.
         content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))

@@ -1,4 +1,4 @@
-"""A document opened as the text that was read of it, and its file."""
+"""A document as the text that was extracted from it, and its file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
-# A book has thousands; the page shows those around the one that was found.
+# A book has thousands of passages; the page shows those around the one that was found.
 MOST_PASSAGES = 1_000
-# Somebody waits for a page, and so do those who come behind.
+# Somebody is waiting for the page, and others behind them.
 _MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
@@ -50,7 +50,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
         else:
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
-        # The lines of a corpus have nothing to do with one another.
+        # The lines of a corpus are unrelated to each other.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
@@ -77,21 +77,21 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
     """Find the file of a document."""
     path = Path(_find(collection, document, shared).entry.path or "")
     if shared or _is_elsewhere(path) or not path.is_file():
-        raise Missing("The file of this document is not here any more; its text is.")
+        raise Missing("The file of this document is not available here; only its text is.")
     return path
 
 
 def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
-    """Draw a page of a PDF, in a process of its own."""
+    """Draw a page of a PDF, in a separate process."""
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
-        raise BadInput("Only PDF files have pages that are drawn.")
+        raise BadInput("Only the pages of PDF files can be shown.")
     if path.stat().st_size > most_bytes(path):
-        raise BadInput("The file has become larger than PDF files are read.")
+        raise BadInput("The file is now larger than the limit for PDF files.")
     try:
         return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
     except CannotRead as error:
-        raise BadInput(f"The file is not drawn: {error}.") from error
+        raise BadInput(f"The page cannot be shown: {error}.") from error
 
 
 @cache
@@ -109,8 +109,8 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
 
 
 def _is_elsewhere(path: Path) -> bool:
-    """Check whether a link in its place, or in that of a folder above it, leads to what nobody has indexed."""
-    # The folder of uploads may itself lie behind a link of the administrator's.
+    """Check whether a link in place of the file, or of a folder above it, leads to something that was never indexed."""
+    # The administrator may have made the folder of uploads itself a link.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path
     return os.path.realpath(path) != str(expected)

@@ -1,4 +1,4 @@
-"""The page for people at ``/``, and what it shows to choose from."""
+"""The web page at ``/``, and the choices that it offers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from prefrag.components.state.state_builder import StateBuilder
 
 FOLDER = Path(__file__).parent / "page"
-# By the suffix, because what the system takes a suffix for differs.
+# Set by suffix, because systems differ in how they map suffixes to types.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -21,7 +21,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # Neither scripts nor styles within the page, nothing from elsewhere, and no markup made of text. The pages of a PDF
+    # No inline scripts or styles, nothing from other hosts, and no markup made from text. The pages of a PDF
     # come as data.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
@@ -30,7 +30,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
-    # A browser asks each time whether its copy is the current one.
+    # The browser checks every time whether its copy is current.
     "Cache-Control": "no-cache",
 }
 
@@ -55,7 +55,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
-        # In threads, because whether the web is open may be kept on a server.
+        # In threads, because the answer for the web may be stored on a server.
         starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
         described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
         return {"pipelines": await asyncio.gather(*described)}
@@ -64,7 +64,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
 
 def _find_start(pipeline: Any) -> StateBuilder | None:
-    """Find what a pipeline begins with; a pipeline of another kind gives no result that the page can show."""
+    """Find the `start` of a pipeline; without one, its result cannot be shown on the page."""
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 

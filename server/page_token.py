@@ -1,4 +1,4 @@
-"""A token of this server, by which a person at its terminal opens the page without a key, as in Jupyter.
+"""A token with which the user at the server's terminal opens the page without a key, as in Jupyter.
 
 `prefrag serve` makes a secret that ends with it. Its workers show an address with a token in the fragment, which no
 request and no log holds. The page exchanges the token for a cookie; a token works once, and then the next one is shown.
@@ -24,14 +24,14 @@ from starlette.types import Scope
 from prefrag.server.browser import open_page
 from prefrag.server.security import is_loopback
 
-# From `serve` to its workers; not a setting.
+# Passed from `serve` to its workers; not a setting.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
 _FIRST = "first"
 
 
 @contextmanager
 def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
-    """Let the workers that begin in this context show tokens, if a terminal shows them and this machine is served.
+    """Let workers started in this context show tokens, if there is a terminal and the server is open to this machine.
 
     With `opens_page` the first one goes to a browser.
     """
@@ -51,16 +51,16 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
 
 
 class PageToken:
-    """The token that counts now, which all workers of a server share, and the cookie that it is exchanged for."""
+    """The current token, which all workers of a server share, and the cookie that it is exchanged for."""
 
     def __init__(self) -> None:
-        """Take over what `serve` has offered, if it has; no process that this one starts inherits it."""
+        """Take over what `serve` offered, if it did, and keep it from the processes that this one starts."""
         secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
     def show(self, used: str = _FIRST) -> bool:
-        """Show a new token in the place of one that is used, unless that one was used before."""
+        """Show a new token in place of a used one, unless that one had been used before."""
         if self._folder is None:
             return False
         token = secrets.token_urlsafe()
@@ -72,14 +72,14 @@ class PageToken:
             return False
         if self._opens_page and used == _FIRST:
             open_page(self._address, f"#token={token}")
-        # A server may outlive its terminal; elsewhere than on a terminal it could be kept.
+        # A server may outlive its terminal, and anything but a terminal could store the token.
         with suppress(OSError):
             if sys.stdout.isatty():
                 print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:
-        """Exchange a token for the cookie; nothing is returned where the token does not count."""
+        """Exchange a token for the cookie; return nothing if the token is not valid."""
         if not self.show(_hash(token)):
             return None
         response = Response(status_code=204)
@@ -93,7 +93,7 @@ class PageToken:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Name the cookie by the port: a browser does not keep the cookies of two ports apart."""
+    """Name the cookie after the port: browsers do not keep the cookies of two ports apart."""
     return f"prefrag-{(scope.get('server') or ('', 0))[1]}"
 
 

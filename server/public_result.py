@@ -1,4 +1,4 @@
-"""What a client of the service may see of a result: neither addresses nor paths of this installation."""
+"""The result as a client may see it: without the addresses and paths of this installation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Installation:
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
         parts: dict[str, Any] = {}
-        # A component of one's own need not be serialisable to be served.
+        # A user's own component need not be serialisable to be served.
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
@@ -37,7 +37,7 @@ class Installation:
         self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
 
     def withhold(self, text: str) -> str:
-        """Write the text of an error for a client."""
+        """Write an error message for a client."""
         text = _hide_hosts(text)
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
@@ -61,7 +61,7 @@ class Installation:
 
 
 def hide_addresses(text: str) -> str:
-    """Leave neither the address of a server nor more than the name of each path in a text."""
+    """Remove server addresses from a text, and everything but the name from each path."""
     return hide_folders(_hide_hosts(text))
 
 
@@ -70,7 +70,7 @@ def _hide_hosts(text: str) -> str:
 
 
 def hide_folders(text: str) -> str:
-    """Leave only the name of each path in a text."""
+    """Remove everything but the name from each path in a text."""
     return _PATH.sub(r"\1", text)
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
-# Probes come often, and a model server has other things to do.
+# Probes are frequent, and a model server has better things to do.
 _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
 EVERYTHING = (*STORES, _MODEL)
-# Set once the process has been told to stop.
+# Set once the process is told to stop.
 leaving = threading.Event()
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
@@ -37,7 +37,7 @@ class Outage(NamedTuple):
 
 
 async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
-    """Search every index of some pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
+    """Search every index of the pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
 
     A model server is only asked for the list of its models, which costs no tokens.
     """
@@ -121,10 +121,10 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
 
     try:
         with explain_failures(store):
-            # A client of its own, because nothing would close the pipeline's in this event loop.
+            # A separate client, because nothing would close the pipeline's own in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
-                # A search, because a key may be limited to searching.
+                # By searching, because a key may be limited to that.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
@@ -133,6 +133,6 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # A probe gets an answer even when the settings are broken.
+        # A probe is answered even when the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

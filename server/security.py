@@ -1,4 +1,4 @@
-"""Closed routes, and what comes from this machine: Hayhooks has nothing of the kind."""
+"""Close routes, and recognise requests from this machine; Hayhooks does neither."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# Whatever Hayhooks adds in a later version stays closed until it is listed here.
+# Routes that a later Hayhooks adds stay closed until they are listed here.
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions)?"
@@ -80,7 +80,7 @@ def stays_on_this_machine(scope: Scope) -> bool:
 
 
 def comes_from_own_page(scope: Scope) -> bool:
-    """Check whether a browser says that a page of this very address has sent a request; other programs say nothing."""
+    """Check whether a browser says that a page at this very address sent a request; other programs say nothing."""
     headers = Headers(scope=scope)
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is None and site is None:

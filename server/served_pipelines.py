@@ -27,7 +27,7 @@ from prefrag.server.wrapper import ServedPipeline, TaskModel
 
 _STORE = "TantivyDocumentStore"
 ALL = "all"
-# The other methods serve comparisons, and some need more than the core.
+# The other methods are for comparisons, and some need more than the core install.
 DEFAULT = "prefrag"
 
 
@@ -55,7 +55,7 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Refuse to serve pipelines on documents of one's own that are not there; the demo never takes their place."""
+    """Refuse to serve pipelines whose index does not exist; the demo never takes its place."""
     refuse_demo()
     for file in files:
         stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
@@ -63,8 +63,8 @@ def check_index(files: Iterable[Path]) -> None:
             resolve_index(index)
 
 
-def leaves_out() -> bool:
-    """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them."""
+def skips_broken() -> bool:
+    """Check whether a pipeline that cannot be served is skipped, because ``all`` did not name it."""
     return settings.serve == (ALL,)
 
 
@@ -89,12 +89,12 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 def keep_modules_apart() -> None:
     """Load the modules of wrappers under package names of their own.
 
-    Hayhooks takes the name of the pipeline for that of its package: a wrapper deployed as ``prefrag`` would take the
-    place of this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there. Its loader takes
-    the name of a package, but its routes that deploy do not pass one on, so the three functions are replaced that those
-    routes load, list and unload modules with; nothing else of Hayhooks is. Tried with 2.1.0, the newest.
+    Hayhooks uses the pipeline's name as its package name: a wrapper deployed as ``prefrag`` would take the place of
+    this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there. Its loader accepts a
+    package name, but its deploy routes do not pass one, so the three functions that those routes use to load, list and
+    unload modules are replaced, and nothing else of Hayhooks. Tried with 2.1.0, the newest.
 
-    A wrapper that is none of ours searches what it wants, so a key that is bound to collections may not use it.
+    A wrapper that is not ours searches what it likes, so a key that is bound to collections may not use it.
     """
 
     def package(name: str) -> str:
@@ -115,7 +115,7 @@ def keep_modules_apart() -> None:
 
 @functools.cache
 def _keep_bound_keys_out(wrapper: Any) -> None:
-    """Let each method by which a wrapper runs refuse a key that is bound to collections."""
+    """Make each run method of a wrapper refuse a key that is bound to collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -123,13 +123,13 @@ def _keep_bound_keys_out(wrapper: Any) -> None:
             if current_access.get().collections is not None:
                 message = "This key may not use this pipeline, which knows nothing of collections."
                 raise HTTPException(HTTPStatus.FORBIDDEN, message)
-            # What an asynchronous method returns is awaited by Hayhooks.
+            # Hayhooks awaits what an asynchronous method returns.
             return method(*arguments, **options)
 
         return run
 
     for name in dir(BasePipelineWrapper):
-        # Hayhooks finds out which of them are there by comparing them with its own.
+        # Hayhooks detects overridden methods by comparing them with its own.
         if name.startswith("run_") and (method := getattr(wrapper, name)) is not getattr(BasePipelineWrapper, name):
             setattr(wrapper, name, guard(method))
 

@@ -1,6 +1,6 @@
-"""What one holder of a key may take of a server while others have keys, too: places, and requests a minute.
+"""How much of a server one key may use while there are others: places, and requests per minute.
 
-Everything here counts in one process and forgets it at its end.
+Everything here is counted per process, and forgotten when the process ends.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from prefrag.components.settings import settings
 from prefrag.server.keys import PUBLIC_PATHS, current_access
 from prefrag.server.security import path_of, refuse
 
-# What clients are asked to wait where nobody knows when there will be room.
+# How long clients are asked to wait when it is unknown when there will be room.
 RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Name the one on whose account a request goes: its key, or its address where it needs none."""
+    """Find whose share a request counts towards: its key's, or its address's if it needs no key."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 
 class Busy(Exception):
-    """There is no place: 503 where there is none for anybody, 429 where the holder has its share."""
+    """There is no free place: 503 if there is none for anybody, 429 if the holder has used its share."""
 
     def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
@@ -39,12 +39,12 @@ class Busy(Exception):
 
 
 class Places:
-    """Places for so many at once, and places to wait for one.
+    """A limited number of places, with a queue for them.
 
-    While places are shared, a holder gets a further one only if it has fewer than are free (with a share of 50%): one
-    holder gets half of all, two a third each, and whoever comes next still finds one free. What is begun is never
-    stopped for another, so places that are held back are the only ones that are free at once. Those who wait get
-    theirs in turn, a holder after the other.
+    While places are shared, a holder gets another one only if it has fewer than are free (with a share of 50%): a
+    single holder gets half of them, two get a third each, and whoever comes next still finds one free. Running work is
+    never stopped for somebody else, so only places that are held back are free at once. Those who wait are served in
+    turn, one holder after another.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -57,7 +57,7 @@ class Places:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, holder: str, seconds: float) -> None:
-        """Take a place, or wait for one."""
+        """Take a place, or queue for one."""
         if holder not in self._waiting and self._fits(self._held[holder], self._free):
             self._held[holder] += 1
             return
@@ -79,7 +79,7 @@ class Places:
             raise
 
     def leave(self, holder: str) -> None:
-        """Give a place back, which goes to the next whose turn it is."""
+        """Free a place for whoever is next."""
         self._held -= Counter([holder])
         while fitting := [each for each in self._waiting if self._fits(self._held[each], self._free)]:
             turn = self._waiting[fitting[0]][0]
@@ -102,7 +102,7 @@ class Places:
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.pop(holder, deque())
         if left := deque(each for each in turns if each is not turn):
-            # Behind all others that wait.
+            # Behind everyone else in the queue.
             self._waiting[holder] = left
 
     def _refusal(self, holder: str, by_share: bool) -> Busy:
@@ -118,7 +118,7 @@ class Places:
 
 
 class Rate:
-    """So much of something a minute or a day for each holder; 0 is no limit."""
+    """A limit per minute or per day for each holder; 0 means no limit."""
 
     def __init__(self, limit: RateLimitItem, message: str):
         self._limit = limit
@@ -126,7 +126,7 @@ class Rate:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def spend(self, holder: str, cost: int = 1) -> None:
-        """Count what a holder takes, or refuse it uncounted."""
+        """Count what a holder uses, or refuse it without counting."""
         if not self._limit.amount:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):

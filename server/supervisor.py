@@ -1,4 +1,4 @@
-"""A parent that holds the listening socket, and starts a process that serves anew when a signal has killed it."""
+"""A parent process that holds the listening socket and restarts a worker that a signal has killed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STARTUP_FAILED = 3
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _CAUSES = {
     "SIGBUS": "a file that it reads, such as one of an index, has become shorter or cannot be read any more",
-    "SIGKILL": "somebody has ended it, or the machine had no memory left",
+    "SIGKILL": "somebody killed it, or the machine ran out of memory",
 }
 
 
@@ -62,11 +62,11 @@ def run(app: str, **options: Any) -> None:
     opened = ExitStack()
     if len(jobs) > 1:
         opened.enter_context(_count_together())
-    # Linux alone lets a process with libraries of the system be copied. All is imported once there: a new process is
-    # ready at once, and shares its memory with the others.
+    # Only Linux can safely fork a process that has loaded system libraries. There, everything is imported once: a new
+    # process is ready at once and shares its memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # All of it stays, so there is no garbage to look for.
+        # All of it stays, so garbage collection would find nothing.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
@@ -81,7 +81,7 @@ def run(app: str, **options: Any) -> None:
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        # A signal waits until it reaches this worker as well, and the worker until it has handlers of its own.
+        # Signals are held until they can reach this worker too, and the worker holds them until its handlers are set.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         worker = context.Process(target=_work, args=job)
         worker.start()
@@ -130,9 +130,9 @@ def _listen(address: tuple[str, int]) -> socket.socket:
 
 @contextmanager
 def _count_together() -> Iterator[None]:
-    """Make the folder in which the processes count, and remove those that killed servers have left."""
+    """Make the folder for the processes' metrics, and remove those left by killed servers."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        # A server locks its own as soon as it is made.
+        # A server locks its own folder as soon as it has made it.
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _SECONDS:
                 with _open_folder(folder) as is_left:
@@ -147,7 +147,7 @@ def _count_together() -> Iterator[None]:
 
 @contextmanager
 def _open_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder as long as this process and those it starts live; false where it is another's."""
+    """Lock a folder for as long as this process and its children live; false if another server holds it."""
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)
@@ -156,7 +156,7 @@ def _open_folder(path: str | Path) -> Iterator[bool]:
 
 
 def _report(dead: BaseProcess) -> None:
-    """Log which signal has killed a process; one that has ended by itself could not start, and ends the server."""
+    """Log which signal killed a process; one that exited by itself could not start, and ends the server."""
     if (code := dead.exitcode or 0) >= 0:
         sys.exit(code)
     from hayhooks.server.logger import log
@@ -183,20 +183,20 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that takes requests for a while after it was told to stop, so that balancers send them elsewhere."""
+    """A server that still accepts requests for a while after it is told to stop, until balancers notice."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Load all, and set it apart from what Python goes through for garbage, which holds the event loop."""
+        """Load everything, and exclude it from garbage collection, which would block the event loop."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Say so to probes first, and stop when the time is over; Ctrl-C does not wait."""
+        """Fail the probes first, and stop when the drain time is over; Ctrl-C does not wait."""
         if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
-            # The parent's signal comes beside that of whoever ends a whole group.
+            # A signal to the whole process group arrives in addition to the parent's.
             leaving.set()
             timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
             timer.daemon = True

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-# A file system allows 255, and some of them count otherwise.
+# File systems allow 255, and some count differently.
 _NAME_BYTES = 200
 # The metadata that holds the path of a kind of document.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
@@ -51,10 +51,10 @@ def read_name(sent: bytes) -> str:
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # Controls, format characters that turn the writing direction, surrogates and characters that nobody has assigned.
+    # Control and format characters, such as those that reverse text, surrogates, and unassigned characters.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name holds a control character: rename it")
-    # Other spaces and line separators look like a space, and are not printed as one.
+    # Other spaces and line separators look like a space but are not printed as one.
     name = " ".join(name.split()).rstrip(". ")
     if not name or name.startswith("."):
         raise ValueError("it has no name, or a hidden one: rename it")
@@ -64,7 +64,7 @@ def read_name(sent: bytes) -> str:
 
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
-    """Refuse an upload of so many bytes where its collection is full, or would be one too many."""
+    """Refuse an upload if its collection is full, or would be one too many."""
     room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
@@ -75,7 +75,7 @@ def check_room(collection: str, arriving: int, shared: bool = False) -> None:
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
     made, most = room.collections, settings.max_collections
     if made >= most and not room.is_there:
-        message = f"Uploads have made {made} collections, and may make {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        message = f"There are {made} uploaded collections of at most {most} (PREFRAG_MAX_COLLECTIONS): delete one."
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 
@@ -112,7 +112,7 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
             message = f"The upload did not arrive within {RECEIVE_SECONDS:g} seconds."
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
         except (FormParserError, ClientDisconnect) as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is no form: {error}") from error
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is not a form: {error}") from error
         except OSError as error:
             message = f"The upload cannot be kept ({error.strerror})."
             raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
@@ -124,7 +124,7 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
 
 
 class _Form:
-    """The files of a form while it is read; nothing of it is held in memory."""
+    """The files of a form while it is read; none of them is held in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.files = 0
@@ -171,7 +171,7 @@ class _Form:
             name = read_name(sent)
             if not has_read_name(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            # Exclusive: the first one of a name is taken.
+            # Exclusive: the first file of a name wins.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
             self.refused.append((shown, "another file of the form has this name: rename one of them"))
@@ -191,7 +191,7 @@ class _Form:
 
 
 class NotOurs(BadInput):
-    """Refuse to delete an index that no upload has made."""
+    """Refuse to delete an index that was not made by an upload."""
 
     http_status = 403
 
@@ -206,7 +206,7 @@ class UploadedFile:
 
 
 def document_id(kind: str, path: str) -> str:
-    """Make the id under which clients know a document, which tells nothing of its path."""
+    """Make the id by which clients know a document; it reveals nothing about its path."""
     return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
 
@@ -248,7 +248,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
 
 
 def delete_collection(collection: str, shared: bool = False) -> int:
-    """Delete an index that an upload has made, and all documents that were uploaded to it."""
+    """Delete an index that was made by an upload, with all documents uploaded to it."""
     with change_documents(collection, shared) as changes:
         _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
@@ -266,7 +266,7 @@ def _list(collection: str, shared: bool) -> list[IndexedFile]:
             return _as_list(passages.count_origins())
         if (counted := passages.count_terms()) is not None:
             return _as_list(counted)
-    # Reading them all takes seconds.
+    # Reading all of them takes seconds.
     path = resolve_index(collection)
     with _one_listing:
         return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)

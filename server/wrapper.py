@@ -67,7 +67,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status."""
+    """Answer a client with a failure: Hayhooks keeps the status only for exceptions of this type."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -94,7 +94,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     @contextmanager
     def refuse_errors(self) -> Iterator[None]:
-        """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
+        """Turn failures into HTTP statuses and messages for clients; the details go only to the log."""
         try:
             yield
         except HTTPException:
@@ -102,7 +102,7 @@ class ServedPipeline(BasePipelineWrapper):
         except Exception as error:
             status = getattr(error, "http_status", error_kind(error).http_status)
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-                # Hayhooks logs no exception that has a status already.
+                # Hayhooks does not log exceptions that already have a status.
                 logger.exception("A run failed.")
             elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
                 _log_failure(error)
@@ -133,7 +133,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> AsyncGenerator[dict[str, Any] | str, None]:
         try:
             with self.refuse_errors():
-                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                # Close it as soon as the client disconnects, or its run would go on until garbage collection.
                 async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                     async for output in outputs:
                         if isinstance(output, Event):
@@ -184,7 +184,7 @@ class ServedPipeline(BasePipelineWrapper):
         installation = self._installation
         chunk = _Chunks(model)
         try:
-            # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
+            # Close it as soon as the client disconnects, or its run would go on until garbage collection.
             async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
@@ -209,10 +209,10 @@ class ServedPipeline(BasePipelineWrapper):
     def _complete(
         self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Make a reply that is known as a whole, in one piece or as a stream."""
+        """Send a reply that is already complete, whole or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Where a stream has it, too: not in the answer, which a client may keep.
+            # Where a stream puts it too: not in the answer, which a client may keep.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
@@ -229,7 +229,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def complete_task(
         self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Have the pipeline's model alone do what a front end wants; no source sees anything of it."""
+        """Have only the pipeline's model do a front end's task; no source sees any of it."""
         with self.refuse_errors():
             messages = [{**each, "content": read_text(each)} for each in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
@@ -281,7 +281,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
         for error in result.get("errors") or ():
-            logger.warning("A run met a failure: %s", one_line(without_userinfo(error)))
+            logger.warning("Something failed during a run: %s", one_line(without_userinfo(error)))
         return self._installation.publish(result)
 
 
@@ -309,7 +309,7 @@ class _Chunks:
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
     def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
-        # What is no part of a message stands beside the choices, where clients of the plain protocol do not look.
+        # What is not part of a message goes beside the choices, where clients of the plain protocol do not look.
         delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **fields})

@@ -1,4 +1,4 @@
-"""The card of a training: what was learnt from, how, and how well it does on questions that it has not seen."""
+"""The model card of a training: what it learnt from, how, and how well it does on unseen questions."""
 
 from __future__ import annotations
 

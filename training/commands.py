@@ -10,17 +10,17 @@ import typer
 if TYPE_CHECKING:
     from prefrag.training.dataset import Dataset
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 Datasets = Annotated[
     list[str],
-    typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
+    typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable)."),
 ]
 Seed = Annotated[int, typer.Option(help="The seed of all draws: the same files and seed give the same.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
 
 
 def say(line: str) -> None:
-    """Report progress where it is out of the way of the results."""
+    """Report progress on stderr, out of the way of the results."""
     typer.echo(line, err=True)
 
 
@@ -36,7 +36,7 @@ def judge(
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
     home: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, for files of one's own."),
+        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, for your own files."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -156,7 +156,7 @@ def reader(
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A reader whose encoder to train on, without --reading anew.")
+        Path | None, typer.Option(metavar="FOLDER", help="A reader whose encoder to train on, without a new --reading.")
     ] = None,
     run: Annotated[
         list[Path] | None,
@@ -224,7 +224,7 @@ def questions(
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="To measure on alone; may be given again."),
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Only to measure on (repeatable)."),
     ] = None,
     llm: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Keep what a training has computed, so that one that was interrupted goes on from there."""
+"""Keep what a training has computed, so that an interrupted one can continue from there."""
 
 from __future__ import annotations
 

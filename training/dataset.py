@@ -85,8 +85,8 @@ class Dataset:
         questions = [question for question in load_questions(self.questions) if question.supporting_ids]
         if len(questions) < at_least:
             raise ValueError(
-                f"{self.questions} has {len(questions)} questions with gold passages (`supporting_ids`): "
-                f"training needs at least {at_least}."
+                f"{self.questions} has too few questions with gold passages (`supporting_ids`): {len(questions)}, "
+                f"but training needs at least {at_least}."
             )
         return questions
 

@@ -23,8 +23,8 @@ _MOST_NAMES = 8
 class PopularityRouter(Block):
     """Retrieve only where the question's entity is less popular than a threshold (Adaptive Retrieval).
 
-    Popularity is the number of passages that name the entity: of several entities in a question the least popular one
-    of the first eight counts, and a question that names nothing is retrieved for. What is looked up here is counted and
+    Popularity is the number of passages that name the entity. If a question names several, the least popular of the
+    first eight counts; a question that names nothing is always searched for. What is looked up here is only counted,
     never shown.
 
     ```python
@@ -69,7 +69,7 @@ class PopularityRouter(Block):
         try:
             found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # The source that is searched next says what is wrong with the index.
+            # The source that is searched next will report what is wrong with the index.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {name: count_naming(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold

@@ -1,4 +1,4 @@
-"""What the text of a question shows of how much retrieval it needs."""
+"""Features of a question's text that show how much retrieval it needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare
 from prefrag.components.text.title_mentions import comparable
 
-# The form of a question whose first word is none of these is `first_other`.
+# A question that begins with any other word has the form `first_other`.
 _FIRST = ("who", "what", "when", "where", "which", "how", "why", "in", "are", "is", "do", "did", "was", "were", "can")
 _COMPARISON_WORDS = (
     "more less fewer older younger longer shorter larger smaller bigger higher lower taller earlier later sooner first "
     "last same both than between either or different similar common share"
 )
-# Words that tie a thing to another one that is only described: the mark of a question of several steps.
+# Words that link a thing to another one that is only described: a sign of a multi-step question.
 _RELATIVE_WORDS = "who whom whose which that where when"
 _RELATION_WORDS = (
     "father mother parent husband wife spouse child son daughter brother sister grandfather grandmother uncle aunt "
@@ -32,7 +32,7 @@ _NAME = re.compile(
 _POSSESSIVE = re.compile(r"\w['\u2019]s?(?=\s|$)")
 _NUMBER = re.compile(r"\d+")
 _YEAR = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
-# Without marks inside, so that no question takes longer than its length.
+# Without marks inside, so that matching takes linear time.
 _QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]+[\"\u201d\u00bb]")
 
 _COUNTS = (

@@ -17,8 +17,8 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one, or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the open classes is chosen. Where that is less likely than it has to be, the next class that
-    retrieves more is; where the classifier doubts its estimate, the class that retrieves most.
+    The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is; if
+    the classifier doubts its estimate, the class with the most retrieval is.
 
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter
@@ -41,7 +41,7 @@ class QuestionRouter:
             chosen.
         :param least_probability: From which probability on a class is chosen, by its name, 0 to 1; 0 for a class
             without one. The probabilities are those among the open classes.
-        :raises ValueError: For an unknown class, none at all, or a probability out of its range.
+        :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})
         if not classes:
@@ -70,7 +70,7 @@ class QuestionRouter:
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
-        # Where all that the classifier knows is closed, nothing speaks for one class or another.
+        # If every class that the classifier knows is closed, nothing favours one over another.
         probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
@@ -89,7 +89,7 @@ class QuestionRouter:
             return most, "no other class is open"
         if doubt:
             return most, f"{doubt}, so most is retrieved"
-        # Of two classes that are equally likely the one that retrieves more.
+        # If two classes are equally likely, take the one that retrieves more.
         likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
         for name in open_classes[open_classes.index(likeliest) :]:
             least = self.least_probability.get(name, 0.0)

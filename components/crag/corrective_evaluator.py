@@ -23,7 +23,7 @@ from prefrag.components.text.sentences import split_strips
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
 NOT_REWRITTEN = "The question itself was the query of the further search: to write keywords needs a language model."
-# Stands on a line of its own for strips that were dropped.
+# Put on a line of its own in place of dropped strips.
 _DROPPED = "..."
 
 
@@ -151,7 +151,7 @@ class CorrectiveEvaluator:
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
-        """Refine what the last search found; where it found nothing, an earlier search is better than no passage."""
+        """Refine what the last search found, or, if it found nothing, what an earlier one did."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
@@ -195,7 +195,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # An unread reply drops nothing, whatever it means for the action.
+            # A reply that could not be read drops nothing, whatever it means for the action.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)
@@ -214,7 +214,7 @@ class CorrectiveEvaluator:
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
         assert self.strips is not None
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
-        # Of two that are as good the earlier one comes first.
+        # Ties keep the order of the text.
         best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
         reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
         return {*kept, *(reaching or [number for _, number in best[:1]])}
@@ -270,7 +270,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
         elif any(is_kept):
             texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
-            # Its whole text identifies a passage, so that an answer cites the same one by all of its strips.
+            # The whole text identifies a passage, so that an answer cites the same passage whichever strip it uses.
             meta = {**document.meta, WHOLE_TEXT: document.content}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)

@@ -12,7 +12,7 @@ from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 
 # A year, a month or a day; of the date of a document what begins so.
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
@@ -71,7 +71,7 @@ def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
 
 def _fold(folder: str) -> str:
     """Write the name of a folder in the form in which two are compared; nothing leads above the collection."""
-    parts = one_form(folder).casefold().replace("\\", "/").split("/")
+    parts = normalize_unicode(folder).casefold().replace("\\", "/").split("/")
     return "/".join(part for part in parts if part.strip() not in ("", "."))
 
 

@@ -63,7 +63,7 @@ class LinkedStages(Block):
         """
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):
-                raise ValueError(f"`{name}` is no source: put your retriever into a RetrievalSource.")
+                raise ValueError(f"`{name}` is not a source: put your retriever into a RetrievalSource.")
         check_whole(1, first_stage_depth=first_stage_depth, second_stage_depth=second_stage_depth)
         self.source = source
         self.links = links

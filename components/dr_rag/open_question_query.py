@@ -1,4 +1,4 @@
-"""Second-stage queries of what a document leaves open of the question and the names that it contains."""
+"""Second-stage queries: the part of the question that a document leaves open, and the names it contains."""
 
 from __future__ import annotations
 

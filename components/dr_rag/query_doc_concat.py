@@ -31,7 +31,7 @@ class QueryDocConcat:
         :param parts: The parts of a document in its query, in this order: ``content``, or a field of its meta. Without
             any the question alone is searched again, as in the ablation of table 4 ("w/o QDC").
         :param max_words: The most words of a document in its query; None for all. The question is never cut.
-        :raises ValueError: When parts is no list, or max_words is under 1.
+        :raises ValueError: When parts is not a list, or max_words is under 1.
         """
         if isinstance(parts, str):
             raise ValueError(f"parts is {parts!r}: give a list of `content` and fields of the meta, such as `title`.")

@@ -23,8 +23,8 @@ NO_PROBABILITIES = (
 class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
-    A sentence of which every token is likely is kept. Of any other the unlikely tokens are masked, and what is left is
-    the query of a search, behind which the sentence is written again; that second one is kept as it is. A kept sentence
+    A sentence whose tokens are all likely is kept. In any other, the unlikely tokens are masked and the rest is the
+    query of a search, after which the sentence is written again; that second version is kept as it is. A kept sentence
     with "the answer is" is the answer.
 
     A kept sentence goes to ``kept``, for the next one to be written. Everything else goes to ``state``, for the router.
@@ -57,7 +57,7 @@ class LookAhead:
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
-            # An empty or unreadable reply, or the step of a reader without a model.
+            # An empty or unreadable reply, or a step taken by the reader without a model.
             return {"state": state}
         again = _is_written_again(state)
         if not step.tokens and not again:
@@ -76,7 +76,7 @@ class LookAhead:
             again=again,
         )
         if query:
-            # The sentence is no part of the chain: only what it was searched for stays.
+            # The sentence does not become part of the chain: only its search stays.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
             if answer := read_chain(step.reply).answer:

@@ -40,7 +40,7 @@ class ChatModel:
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
-    there is no model, and whoever can do without one does. The judge has its own model where
+    there is no model, and components that can do without one do. The judge has its own model if
     ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
     ``PREFRAG_JUDGE_`` variables.
 
@@ -198,7 +198,7 @@ class ChatModel:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
-        # It may not have answered yet when the component warmed up.
+        # The server may not have answered yet when the component warmed up.
         await either(read_window, read_window_async, chosen)
         messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
         by_name: list[str] = []
@@ -208,7 +208,7 @@ class ChatModel:
                 break
             except ModelServerError as error:
                 learn_window(chosen, error)
-                # Each time something goes, so the number of calls is limited.
+                # Each repetition drops a parameter, so the number of calls is limited.
                 refused, is_named = find_refused(error, request)
                 if not refused:
                     raise
@@ -224,7 +224,7 @@ class ChatModel:
 
     @property
     def _named(self) -> Role:
-        # The judge takes all its variables or none: a mixture of two models' settings fits neither.
+        # The judge takes all of its variables or none: a mixture of two models' settings would fit neither.
         own = models["judge"]
         return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
 
@@ -262,7 +262,7 @@ class ChatModel:
             )
         own = self._settings
         if not own.api_key.isascii() or not own.api_key.isprintable():
-            raise ValueError(f"{self._prefix}API_KEY holds a line end or another character that no key has.")
+            raise ValueError(f"{self._prefix}API_KEY holds a line end or another character that is not valid in a key.")
         server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
         if not server.model:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The window of a model as its server states it: in its list of models, or where it refuses a prompt."""
+"""The window of a model as its server states it: in its list of models, or when it refuses a prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prefrag.components.generators.model_server import ModelServer
 
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
-# A server that did not answer may be about to start.
+# A server that did not answer may be starting up.
 _AGAIN_SECONDS = 30.0
 # The codes of OpenAI and llama.cpp, and the words of vLLM and others.
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
@@ -31,12 +31,12 @@ def stated_window(server: ModelServer) -> int | None:
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, once a process; whether it answers is seen at the first call."""
+    """Ask a server for its window, once per process; the first call shows whether it answers."""
     if not _is_due(server, again):
         return
-    # Beforehand, so that of the calls that come while a server hangs only the first one waits for it.
+    # Set beforehand, so that while a server hangs only the first call waits for it.
     _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
-    # Asked beside a call, which reports what is wrong with the server.
+    # A call is made anyway, and will report what is wrong with the server.
     with suppress(Exception):
         _stated[server] = _find_window(server)
 
@@ -57,7 +57,7 @@ def is_too_long(error: Exception) -> bool:
 
 
 def learn_window(server: ModelServer, error: Exception) -> None:
-    """Keep the window that a refusal states, of a server whose list of models states none.
+    """Remember the window stated in a refusal, if the server's list of models states none.
 
     A refusal may repeat the prompt, and so the words of a passage.
     """
@@ -70,14 +70,14 @@ def _find_window(server: ModelServer) -> int | None:
     listed = get_json(f"{root}/models", server.api_key)
     entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
     model = entries.get(server.model) or {}
-    # An adapter of vLLM states its base model alone.
+    # For an adapter, vLLM only states the base model.
     for one in (model, entries.get(model.get("parent")) or {}):
         if window := _count(one.get("max_model_len")):
             return window
     trained = _count((model.get("meta") or {}).get("n_ctx_train"))
     if not trained:
         return None
-    # llama.cpp lists the window with which a model was trained; that of a request is a share of the server's.
+    # llama.cpp lists the window that a model was trained with; a request only gets a share of the server's.
     properties = get_json(f"{root.removesuffix('/v1')}/props", server.api_key)
     return _count((properties.get("default_generation_settings") or {}).get("n_ctx"))
 
@@ -87,18 +87,18 @@ def _count(value: Any) -> int | None:
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get what a model server says of itself, such as the list of its models.
+    """Get what a model server says about itself, such as its list of models.
 
     :param url: The address.
     :param api_key: The key; empty for none.
     :param seconds: How long to wait for all of it.
-    :param uses_proxy: Whether to go by a proxy of the environment, which is none for this machine.
+    :param uses_proxy: Whether to use a proxy from the environment; a request to this machine needs none.
     :returns: The JSON object; empty where the reply is another value.
     :raises httpx.HTTPError: When the server cannot be reached, or refuses.
     :raises TimeoutError: When the reply takes too long, or is too long.
     :raises ValueError: When it is not JSON.
     """
-    # In an event loop, which alone ends a reply whose headers drip, and in a thread, because the caller's may run one.
+    # An event loop can end a reply whose headers trickle in; it needs a thread, because the caller may run one.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}
@@ -109,7 +109,7 @@ async def _get(url: str, api_key: str, seconds: float, uses_proxy: bool) -> byte
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     body = b""
-    # Without the certificates, whose reading takes longer than the request, where there is nothing to certify.
+    # Skip the certificates where they are not needed: reading them takes longer than the request.
     async with (
         asyncio.timeout(seconds),
         httpx.AsyncClient(timeout=None, verify=url.startswith("https:"), trust_env=uses_proxy) as client,

@@ -29,7 +29,7 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (PREFRAG_JUDGE_GGUF of the
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# Keeps prompts that other runs interrupt and that return longer: with it three parallel runs take half the time.
+# Keeps prompts that other runs interrupt and that come back longer: this halves the time of three parallel runs.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -120,7 +120,7 @@ class EmbeddedChatGenerator(Block):
         except TimeoutError as error:
             raise self._timeout_error() from error
         finally:
-            # Stops a call for which nobody waits any more; a finished one is not affected.
+            # Stops a call that nobody is waiting for any more; a finished one is not affected.
             future.cancel()
 
     async def _wait_async(self, future: Future[ChatMessage]) -> ChatMessage:
@@ -210,7 +210,7 @@ class _Model:
 
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
-            # Loading is tried again at the next call, because the user may have repaired the model.
+            # Loading is retried at the next call, because the user may have fixed the file.
             self._server = _load(self._path, self._adapter, self._context_window)
         if call.body is None:
             return ChatMessage.from_assistant("")
@@ -287,7 +287,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
     except RuntimeError as error:
         no_adapter = "" if adapter is None else f", or {adapter} no LoRA adapter for it"
         raise RuntimeError(
-            f"{path} is no GGUF file that llama.cpp can run{no_adapter}: {_CORRECT_PATH}, {_INSTEAD}."
+            f"{path} is not a GGUF file that llama.cpp can run{no_adapter}: {_CORRECT_PATH}, {_INSTEAD}."
         ) from error
 
 

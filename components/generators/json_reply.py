@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any, NamedTuple
 
-# A longer reply is the text of a model that does not stop: everything that reads one is bounded by this.
+# A longer reply comes from a model that does not stop: everything that reads replies is bounded by this.
 MAX_REPLY_CHARACTERS = 100_000
-# An object begins with a quoted name or is empty, so braces of formulas and of code are passed over.
+# An object begins with a quoted name or is empty, so braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object within a line, or behind the bar of a passage, may be quoted; the model's own begin a line.
+# An object within a line, or after the bar of a passage, may be quoted; the model's own begin a line.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -24,7 +24,7 @@ _PAIR = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# Each beginning that is not an object costs a pass over the text.
+# Each false start costs a pass over the text.
 _MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
 
@@ -79,7 +79,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # What follows an object of the model's own is its own too.
+        # Whatever follows an object of the model's own is its own too.
         start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
         if start is None:
             break
@@ -135,7 +135,7 @@ def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
 
 
 def repair(value: Any, level: int = 0) -> Any:
-    """Replace what cannot be written out again: half of an escaped character, and what is nested too deeply.
+    """Replace what cannot be serialised again: halves of escaped characters, and values nested too deeply.
 
     :param value: A value as JSON gives it.
     :param level: How deep it lies.
@@ -157,7 +157,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     values: dict[str, Any] = {}
     position, depth = start + 1, 1
     for match in _PAIR.finditer(text, position):
-        # Braces within a text belong to its pair, so those between the pairs are the object's own.
+        # Braces within a string belong to its pair, so those between pairs are the object's own.
         for brace in re.finditer(r"[{}]", text[position : match.start()]):
             depth += 1 if brace[0] == "{" else -1
             if depth == 0:

@@ -51,7 +51,7 @@ class Prepared:
     :param state: The state, with what was cut from the prompt in its trace.
     :param tools: The tools that the model may call.
     :param keep_thinking: Leave thinking blocks in the text of the reply.
-    :param shorten: Fits the prompt anew, after the server has refused it as too long; None where that was done.
+    :param shorten: Fits the prompt again after the server has refused it as too long; None once that was done.
     """
 
     messages: list[ChatMessage]
@@ -69,7 +69,7 @@ class Prepared:
 
 
 class ModelCall:
-    """The calls of a component to its model, which fit the window, are counted, and keep the trace of a failure.
+    """A component's calls to its model: they fit the window, are counted, and keep the trace when they fail.
 
     :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
@@ -92,7 +92,7 @@ class ModelCall:
     @property
     def generation_kwargs(self) -> dict[str, Any]:
         """The parameters of every call: those given, else those of the model, else the defaults."""
-        # Read only at a call, because a recording of the model may not exist earlier.
+        # Read only when a call is made, because a recording of the model may not exist before.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -263,7 +263,7 @@ class ModelCall:
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
                 chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # A server may write anything there.
+                # Servers put anything in there.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state
             finally:
@@ -292,11 +292,11 @@ class ModelCall:
 
     @cached_property
     def _host(self) -> str:
-        # Read after the first call, by which every generator knows its server.
+        # Read after the first call, when every generator knows its server.
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
-        # Counted for failed calls too: a prompt that got no reply has left all the same.
+        # Failed calls count too: a prompt without a reply has still left.
         host = self._host
         usage = meta.get("usage") or {}
         read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
@@ -317,7 +317,7 @@ class ModelCall:
             if has_open_reasoning(text):
                 meta["finish_reason"] = "length"
             text = strip_reasoning(text)
-        # A server that refuses `stop`, or ignores it, goes on where the reply ends.
+        # A server that refuses or ignores `stop` keeps writing after the end of the reply.
         ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
         if ends:
             text = text[: min(ends)]

@@ -1,6 +1,6 @@
 """Where a model runs: on this machine, on a host that the administrator names, or elsewhere.
 
-A model that runs elsewhere is an exit, because every passage of a prompt goes there.
+A model that runs elsewhere is a way out of this machine, because every passage of a prompt goes there.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ UNKNOWN = "unknown"
 _SWITCH = "PREFRAG_REMOTE_MODEL"
 
 _HOST_NAME = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*")
-# The attributes in which chat generators, embedders and rankers for Haystack keep the address of their server.
+# The attributes in which Haystack's chat generators, embedders and rankers keep their server's address.
 _ADDRESSES = ("api_base_url", "azure_endpoint", "api_url", "base_url", "url")
-# Components of Haystack and its integrations that compute in this process.
+# Components of Haystack and its integrations that run in this process.
 _IN_PROCESS = re.compile(r"Transformers|HuggingFaceLocal|LlamaCpp|Fastembed|Optimum")
 _ROLE_OF_NAME: dict[str, Role] = {"Generator": "llm", "Embedder": "embedder", "Ranker": "ranker"}
 
@@ -74,9 +74,9 @@ def is_local(host: str) -> bool:
 def find_models(part: Any) -> list[Model]:
     """Find the models that a component calls, those of its nested parts included.
 
-    A class states where its model runs with an attribute ``model_host``. Of other chat generators and embedders the
-    address of the server is read, and one that shows no address counts as ``unknown``. A class that keeps a part twice,
-    serialised and built, names what it calls in ``model_parts``.
+    A class says where its model runs with an attribute ``model_host``. For other chat generators and embedders the
+    server's address is read; one that shows no address counts as ``unknown``. A class that keeps a part twice,
+    serialised and built, lists what it calls in ``model_parts``.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -88,7 +88,7 @@ def find_models(part: Any) -> list[Model]:
         # Any component may sort documents in this process, but text is generated and embedded by a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # One that only chooses among others has theirs inside it.
+    # A component that only chooses among others has them inside it.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -203,7 +203,7 @@ def _names(part: Any) -> list[str]:
 
 
 def _role(part: Any) -> Role | None:
-    """Find out whether a part is a model, from what it takes and gives."""
+    """Find out whether a part is a model, from its inputs and outputs."""
     if _is_block(part):
         # Its class is not imported here, because that may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
@@ -240,7 +240,7 @@ def _find_host(part: Any) -> str | None:
             return read_host(text)
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
-    # What takes a key calls somebody's server.
+    # A component that takes a key calls somebody's server.
     return UNKNOWN if any(_is_secret(value) for value in values.values()) else None
 
 

@@ -1,4 +1,4 @@
-"""How a request reaches a model server: the connections that are kept, the limits of time and size, the retries."""
+"""Send requests to model servers: kept connections, limits of time and size, retries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# The longest reply that is received: a server may send without end, whatever `max_tokens` is.
+# The longest reply accepted: a server may send without end, whatever `max_tokens` is.
 MAX_BODY_BYTES = 8_000_000
 # Servers close idle connections after five seconds (uvicorn, and so vLLM); one in use must not be closed meanwhile.
 _KEPT_SECONDS = 4.0
@@ -42,7 +42,7 @@ _BUSY = (408, 409, 429)
 
 
 class NoReply(ConnectionError):
-    """Report that a server could not be reached, or broke off; ``attempts`` counts how often it was tried."""
+    """Report that a server could not be reached, or broke off; ``attempts`` counts the attempts."""
 
     attempts = 1
 
@@ -69,7 +69,7 @@ class Refused(Exception):
 
 
 class TooLong(Exception):
-    """Report a reply longer than what is received."""
+    """Report a reply longer than the limit."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def connect(url: str) -> None:
-    """Prepare what the first request would wait for."""
+    """Prepare what the first request would otherwise wait for."""
     import aiohttp  # noqa: F401
 
     _client(*_route(url))
@@ -140,7 +140,7 @@ def _count(state: RetryCallState) -> None:
 
 
 def _find_pause(error: BaseException, attempts: int) -> float | None:
-    """Return the seconds to wait before the next attempt; None where there is no sense in one."""
+    """Return the seconds to wait before the next attempt; None if trying again makes no sense."""
     if not isinstance(error, NoReply | Refused):
         return None
     if isinstance(error, Refused):
@@ -151,14 +151,14 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
         wished = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished:
             return wished if wished <= _LONGEST_PAUSE else None
-    # Growing, and not the same for clients that failed at the same moment.
+    # Growing, and different for clients that failed at the same moment.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
 def _read_seconds(value: str | None) -> float | None:
     value = (value or "").strip()
     try:
-        # A longer number is no time.
+        # A longer number cannot be a number of seconds.
         if len(value) < 20 and value.replace(".", "", 1).isdecimal():
             return float(value)
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
@@ -168,7 +168,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client limits each wait alone: a server that goes on sending a byte now and then would never end.
+    # The client only limits each single wait: a server that sends a byte now and then could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -205,7 +205,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 request.url,
                 data=request.body,
                 headers=request.headers,
-                # A prompt goes where it was sent, and nowhere else.
+                # Follow no redirects: a prompt goes where it was sent, and nowhere else.
                 allow_redirects=False,
                 proxy=proxy,
                 ssl=certificates or True,
@@ -269,7 +269,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 
 async def _session() -> ClientSession:
-    """Return the connections of this event loop, which they cannot outlive."""
+    """Return the connections of this event loop; they cannot outlive it."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         for ended in [other for other in list(_sessions) if other.is_closed()]:

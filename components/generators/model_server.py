@@ -29,7 +29,7 @@ from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.tracing import outgoing_trace
 
-# Those of a chat completion. A name that is not among them is a slip of the pen, which many servers would pass over.
+# The parameters of a chat completion. Any other name is a typo, which many servers would silently ignore.
 # fmt: off
 _PARAMETERS = frozenset((
     "audio", "extra_body", "extra_headers", "frequency_penalty", "function_call", "functions", "logit_bias",
@@ -147,7 +147,7 @@ class ModelServer:
     def _mask(self, text: str) -> str:
         """Remove the secrets from a text; before the text is cut, because a part of a key is one too."""
         query = urlsplit(self.base_url).query
-        # A short value of the query is none, such as the number of a version.
+        # A short value in the query, such as a version number, is not a secret.
         for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
             text = text.replace(secret, "***") if secret else text
         return without_userinfo(text)
@@ -241,7 +241,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     if logprobs := read_logprobs(choice.get("logprobs")):
-        # Under the name that Haystack's own generators give it.
+        # Under the same name as in Haystack's own generators.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")
     if thought and not text.strip() and not requested and finish_reason != "length":
@@ -255,7 +255,7 @@ def _read_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        # A list of parts, of which only those with a text belong to the reply.
+        # A list of parts; only those with a text belong to the reply.
         texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(text for text in texts if isinstance(text, str))
     return ""

@@ -42,5 +42,5 @@ def _split_reasoning(text: str) -> tuple[str, bool]:
             thinking = True
     if not thinking:
         answer.append(text[start:])
-    # Without the blank the ends of two parts could join into a word or a tag.
+    # Without the space, the ends of two parts could join into a word or a tag.
     return " ".join(answer).strip(), thinking

@@ -13,8 +13,8 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# What a call can do without, and the advice that spares the first call of a process. A reply has a limit in any case,
-# under another name, and the reasoner cuts a reply itself where `stop` would have ended it.
+# Parameters that a call can do without, and advice that saves the first call of a process. A reply always has a limit
+# under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "continue_final_message": "set `continue_turn: false` in a TagsFormat of the Reasoner",
@@ -38,7 +38,7 @@ def refused_by(server: ModelServer) -> frozenset[str]:
 
 
 def remember(server: ModelServer, names: Iterable[str]) -> None:
-    """Remember the parameters without which a server took a call."""
+    """Remember which parameters had to be left out before a server accepted a call."""
     _refused[server] = refused_by(server) | frozenset(names)
 
 
@@ -53,7 +53,7 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 
 
 def advise(names: Collection[str], prefix: str) -> str:
-    """Write how to spare the call that is refused."""
+    """Explain how to avoid the refused call."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
     return f" If that works, {', and '.join(advice)} to spare the first call." if advice else ""
 

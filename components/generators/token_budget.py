@@ -1,4 +1,4 @@
-"""The fitting of a prompt into the window of its model."""
+"""Fit a prompt into the window of its model."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple
     # A character may be made of several tokens, so the text is put together from their bytes.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters: list[str] = []
-    # The first and the last token of each letter.
+    # The first and last token of each character.
     spans: list[tuple[int, int]] = []
     begun: int | None = None
     for number, one in enumerate(tokens):

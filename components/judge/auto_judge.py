@@ -1,4 +1,4 @@
-"""The judge that calls a model that can judge, and trees where there is none."""
+"""The judge that calls a model if one can judge, and trees otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge(Block):
-    """Judge with a model that can judge, and with trees where there is none.
+    """Judge with a model if one can judge, and with trees otherwise.
 
     A model that is small enough to run in this process judges no better than chance, so the trees judge in its place,
     unless ``PREFRAG_JUDGE_GGUF`` names it for this.

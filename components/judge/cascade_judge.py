@@ -65,11 +65,11 @@ class CascadeJudge(Block):
 
     def _is_unsure_of_one(self, relevance: Relevance) -> bool:
         return any(
-            # From -1 to 1, the bounds are probabilities.
+            # Scores go from -1 to 1; the bounds are probabilities.
             score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
             for score in relevance.scores
         )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
-        # Without a score the trees do not know such passages.
+        # No score means that the trees do not know such passages.
         return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

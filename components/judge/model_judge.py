@@ -23,7 +23,7 @@ from prefrag.components.state.state import RunError, State, Verdict, identity
 OnDoubt = Literal["keep", "end", "switch"]
 _PROMPT = "source_switch_judge"
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
-# The model scores from 0 to this, in whole numbers, which models write more steadily than signs and fractions.
+# The model scores in whole numbers from 0 to this: models write those more reliably than signs and fractions.
 _BEST_SCORE = 10
 # The number of a passage and its score, with all signs around them.
 _TOKENS_OF_SCORE = 12
@@ -118,7 +118,7 @@ class ModelJudge(Block):
     def _continue(self, state: State) -> tuple[Prepared, dict[str, str]] | None:
         """Prepare the call that continues the reasoner's conversation, which its server has read already."""
         reasoner, settings = state.conversation, state.settings
-        # The instructions for an answer are none for a verdict.
+        # The instructions for an answer do not apply to a verdict.
         if reasoner is None or self.prompt != _PROMPT or settings.prompts != "product" or settings.instructions:
             return None
         if not self.call.calls_model_of(reasoner.chat_generator):
@@ -141,14 +141,14 @@ class ModelJudge(Block):
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
-            # Rendered again where passages had to be left out, which then have no score.
+            # Rendered again if passages had to be left out, which then have no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
         def read(text: str) -> list[float | None] | None:
             reply = read_object(text, "1") or {}
             scores = {number: _read_score(reply.get(number)) for number in shown}
-            # One that cannot be read may be the one that matters.
+            # An unreadable one may be the one that matters.
             if None in scores.values():
                 return None
             return [scores.get(marks.get(identity(document), "")) for document in found]
@@ -216,7 +216,7 @@ def read_boolean(value: Any) -> bool | None:
     word = _LEADING.match(text)
     if word is None or _BOTH.match(text):
         return None
-    # What follows is a reason; "No doubt" or "True to its name" is no verdict.
+    # What follows is the reason; "No doubt" or "True to its name" is not a verdict.
     return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
 
 

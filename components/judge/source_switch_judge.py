@@ -67,7 +67,7 @@ class SourceSwitchJudge:
         self.switch_at = switch_at
         self.enabled = enabled
         self.patience = patience
-        # A verdict for the next step switches nothing in this one.
+        # A verdict about the next step does not switch this one.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
@@ -111,7 +111,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # A source that gets the question alone is asked because of all that was found, not of a later query's names.
+        # Asking a source that gets only the question depends on all that was found, not on the names in a later query.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
@@ -127,9 +127,9 @@ class SourceSwitchJudge:
         return named if named in others else next(iter(others), None)
 
     def _asks_again(self, state: State) -> bool:
-        """Check whether the preferred source is asked once more before another one is."""
+        """Check whether to search the preferred source once more before another one."""
         judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
-        # A step with two searches has switched.
+        # A step with two searches has already switched.
         in_row = takewhile(lambda one: not one[0].status and len(one[1]) == 1, judged)
         return len(list(in_row)) < self.patience
 

@@ -1,4 +1,4 @@
-"""The features of the passages of a retrieval from which trees judge whether they are worth keeping."""
+"""The features from which trees judge whether the passages of a retrieval are worth keeping."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _MOST_YEARS = 5
-# Words that have a capital letter because they begin a question.
+# Words that are capitalised because they begin a question.
 _FIRST_WORDS = frozenset(
     (
         *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
@@ -189,7 +189,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # A word of the title need not be repeated in the sentence.
+        # The sentence need not repeat a word of the title.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]

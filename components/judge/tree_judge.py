@@ -36,7 +36,7 @@ def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature whose value is unlike all that the trees have learnt from, so that their estimate is a guess.
+    """Find a feature whose value is unlike anything in the training, so that the trees' estimate is a guess.
 
     :param trees: Trees over :data:`FEATURES`, with the ranges of their training.
     :param features: The features of each passage found, from :func:`switch_features`.
@@ -44,14 +44,14 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
-            # A share may pass 1 by what floats are rounded to.
+            # Rounding may push a share slightly over 1.
             if not least - _ROUNDING <= passage[name] <= most + _ROUNDING:
                 return f"{name} is {passage[name]:g}, outside of {least:g} to {most:g}"
     return None
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute from which probability on leaving the preferred source costs more than it is worth.
+    """Compute the probability from which leaving the preferred source costs more than it is worth.
 
     :param cost_of_leaving: See :class:`TreeJudge`.
     :returns: The probability, from 0 to 1, that what was found is needed.
@@ -62,9 +62,9 @@ def least_probability(cost_of_leaving: float) -> float:
 class TreeJudge(Block):
     """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
 
-    It replaces models that are too small to judge, or too slow. Where the passages are unlike all that the trees have
-    learnt from, they are kept. Where the other source gets the question as it was typed, the trees do not judge:
-    it is asked only if no passage of this run holds 55% of the question's words, rare ones counting more.
+    It replaces models that are too small to judge, or too slow. Passages unlike anything in the training are kept. If
+    the other source gets the question as it was typed, the trees do not judge: that source is searched only if no
+    passage of this run holds 55% of the question's words, with rare ones counting more.
 
     ```python
     from haystack import Document
@@ -127,7 +127,7 @@ class TreeJudge(Block):
     judge_async = in_thread(judge)
 
     def _judge_by_words(self, state: State) -> Verdict:
-        """Keep what was found where one passage of the run holds enough of the question's words."""
+        """Keep what was found if one passage of the run holds enough of the question's words."""
         passages = (*state.observed, *state.step.searches[-1].documents)
         asked = {*words(state.question), *_NUMBER.findall(state.question)}
         texts = [" ".join(sorted(asked)), *map(passage_text, passages)]

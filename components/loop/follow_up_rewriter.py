@@ -18,7 +18,7 @@ from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.state.state import AskBack, State
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
-# Older turns seldom matter, and a long conversation must leave room for the passages in the window.
+# Older turns rarely matter, and a long conversation must leave room in the window for passages.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
 ASKS_BACK = "What do you mean by \u201c{}\u201d? Put the question again and name it."
@@ -28,8 +28,8 @@ ASKS_BACK = "What do you mean by \u201c{}\u201d? Put the question again and name
 class FollowUpRewriter:
     """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
 
-    Without a model rules do it; where they see that a question refers to something and not to what, the run ends with a
-    question to the person, before anything is searched.
+    Without a model, rules do it; if they see that a question refers to something but not to what, the run ends with a
+    question to the user, before anything is searched.
 
     All later components, such as the supplement's retrieval and a judge of trees, work on the words of the question,
     so a follow-up has to contain the names that it refers to.
@@ -95,7 +95,7 @@ class FollowUpRewriter:
             if estimate_tokens(text) > room:
                 if turns:
                     break
-                # A character is four bytes at most, which the estimate counts as a token and a third.
+                # A character has at most four bytes, which the estimate counts as a token and a third.
                 text = text[: room * 3 // 4 - 1]
             room -= estimate_tokens(text)
             turns.insert(0, (role, text))

@@ -1,4 +1,4 @@
-"""Rewrite a follow-up by rules: its pronoun becomes what the earlier turns name. For English, without a model."""
+"""Rewrite a follow-up by rules: its pronoun becomes what the earlier turns name. English only, without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# Nobody names a thing in more words than that; a longer answer is a text.
+# Nobody uses more words than this to name a thing; a longer answer is prose.
 _MOST_ANSWER_WORDS = 8
 _MOST_LEFT_OUT_WORDS = 5
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
@@ -18,7 +18,7 @@ _NAME = re.compile(
 )
 _HELP_VERBS = "can could did do does may might must shall should will would"
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
-# What a noun phrase cannot hold: the words that English builds its sentences with.
+# English function words, which a noun phrase cannot contain.
 _BUILDING = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
@@ -28,7 +28,7 @@ _THING = re.compile(
     r"|(?<=\bis )that|(?<=\bwas )that|(?<=\bdoes )that|(?<=\bdid )that)\b",
     re.I,
 )
-# "Is it true that", "how long does it take to": it stands for nothing.
+# "Is it true that", "how long does it take to": here "it" refers to nothing.
 _EMPTY = re.compile(
     r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
 )
@@ -37,7 +37,7 @@ _JOINS = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
-# With these a part of a question begins, with other building words a whole one.
+# These begin part of a question; other function words begin a whole one.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -84,7 +84,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
     if noun and noun[1].casefold() in _BUILDING:
         noun = None
-    # "This ship" is what was asked for only if that was called a ship.
+    # "This ship" refers to what was asked for only if that was called a ship.
     if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
         return None
     before, after = question[: found.start()], question[found.end() :]
@@ -108,7 +108,7 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
     found = _PERSON.search(bare) or _THING.search(bare)
     clause = _JOINS.search(bare[: found.start()]) if found else None
-    # A phrase in the clause before is what the pronoun stands for: "How heavy is the trailer when it is full?"
+    # The pronoun refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
     return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else found
 
 
@@ -118,14 +118,14 @@ def _names(text: str) -> Iterator[str]:
         words = match.group().strip('"\u201c\u201d').split()
         while words and words[0].casefold() in _BUILDING:
             del words[0]
-        # A word that begins a sentence has its capital from there.
+        # The first word of a sentence is capitalised anyway.
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
         if words and not (begins and len(words) == 1 and words[0].istitle() and words[0].isalpha()):
             yield " ".join(words).strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """List what a text calls "the ...", as far as the form shows where the phrase ends."""
+    """List what a text calls "the ...", where the form shows how far the phrase goes."""
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
@@ -150,7 +150,7 @@ def _find_person(turns: Turns, pronoun: str) -> str:
         if _ASKED_WHO.match(asked) and (found := _answered(answer)):
             return found[0] if len(found) == 1 else ""
         if found := list(_names(asked)):
-            # Who does something is named before what it is done to.
+            # The subject is named before the object.
             return found[0]
     return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
 
@@ -165,7 +165,7 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Go back over the turns, past those with the same pronoun, which stands for the same as before."""
+    """Go back over the turns, skipping those with the same pronoun, which refers to the same thing."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
@@ -173,7 +173,7 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete(rest: str, turns: Turns) -> str | None:
-    """Ask the last question once more, of what is named now in place of what was named then."""
+    """Repeat the last question with the name given now in place of the one given then."""
     asked = turns[-1][0]
     for find in (_names, _phrases):
         old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))

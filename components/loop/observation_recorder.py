@@ -43,7 +43,7 @@ class ObservationRecorder:
         state = reduce(State.merge, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
-            # Sources reply in any order, but the observation must be the same in each run.
+            # Sources reply in any order, but the observation must be the same in every run.
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
@@ -73,6 +73,6 @@ class ObservationRecorder:
         if not searches:
             return []
         if not searches[-1].documents:
-            # The other source failed or found nothing: what the preferred one found is better than no passage.
+            # The other source failed or found nothing: what the preferred one found is better than nothing.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]

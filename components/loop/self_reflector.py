@@ -100,7 +100,7 @@ class SelfReflector:
 
     def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
         if reflection is None:
-            # The label in the reply itself is better than none, and a doubt is no reason to search again.
+            # The label in the reply itself is better than none, and an unreadable verdict is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
@@ -109,7 +109,7 @@ class SelfReflector:
         if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
-        # A model that gives no label has not doubted its answer; the trace shows that there was none.
+        # A model that gives no label has not doubted its answer; the trace shows that it gave none.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

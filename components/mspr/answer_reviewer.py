@@ -123,7 +123,7 @@ class AnswerReviewer:
             label = Label.CORRECT if passed else Label.INCORRECT
             reply = with_evaluation(state.step.reply, label, explanation)
             state = state.with_last(reply=reply, label=label, explanation=explanation)
-        # A review that cannot be read is no reason to search the web.
+        # An unreadable review is no reason to search the web.
         supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",

@@ -106,7 +106,7 @@ class ObservationRefiner:
         )
         shortened = replace(step, refined=summary)
         before, after = _tokens(step), _tokens(shortened)
-        # A summary that is empty, or no shorter than the passages, would only lose information.
+        # An empty summary, or one as long as the passages, would only lose information.
         used = bool(summary.content) and after < before
         if used:
             state = replace(state, steps=(*state.steps[:number], shortened, *state.steps[number + 1 :]))

@@ -63,7 +63,7 @@ class PairClassifier:
         :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it. It is at the
             prior of the engine's training: at 0.5 it cuts the shipped trees of ``label: pair`` where a positive pair is
             as likely as a negative one, at a prior of one half, as the 1:1 pairs of DR-RAG (appendix A.1) have it. Far
-            fewer of the pairs that are served are positive (3 to 23%), so a score is no probability among them.
+            fewer of the pairs that are served are positive (3 to 23%), so a score is not a probability there.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
         :param accept: Which of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
@@ -270,7 +270,7 @@ class _Verdicts:
         if len(scores) != len(new):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(new)} pairs.")
         if not all(map(math.isfinite, scores)):
-            raise ValueError("The pair classifier gave a score that is no number: its weights may be damaged.")
+            raise ValueError("The pair classifier gave a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
     def to_list(self) -> list[dict[str, Any]]:

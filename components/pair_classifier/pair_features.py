@@ -71,11 +71,11 @@ FEATURES = (
 
 # The parameters of BM25 in the embedded index.
 _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
-# A word of the question after its first that is written like a name or a number.
+# A word of the question, other than the first, that is written like a name or a number.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
 # Shorter titles occur in texts that do not mean them.
 _SHORTEST_TITLE = 3
-# A passage is chained to one of the first stage if it is among the so many that fit the question and that one best.
+# A passage is chained to one of the first stage if it is among this many that best fit the question and that one.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3
 

@@ -64,7 +64,7 @@ def _variables_in(prompt: str) -> set[str]:
 
 def _check(file: Path) -> None:
     if file.suffix != ".jinja" or file.stem not in own_names() or not file.is_file():
-        raise ValueError(f"{file} is no prompt: name it {'.jinja, '.join(own_names())}.jinja.")
+        raise ValueError(f"{file} is not a prompt: name it {'.jinja, '.join(own_names())}.jinja.")
     try:
         text = file.read_text(encoding="utf-8")
         tree = ENVIRONMENT.parse(text)

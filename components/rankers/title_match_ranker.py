@@ -7,12 +7,12 @@ from haystack import Document, component
 
 from prefrag.components.both_ways import at_once
 from prefrag.components.retrievers.search_settings import wanted_top_k
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 
-# "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever searches for it.
+# People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The factors of the paper where the title, or its core, is the query; is so in another case; or is inside it.
+# The paper's factors for a title, or its core, that equals the query, equals it but for case, or is inside it.
 _WHOLE = (1.5, 1.2, 1.1)
 _CORE = (1.2, 1.1, 1.05)
 
@@ -56,13 +56,13 @@ class TitleMatchRanker:
         :raises ValueError: When top_k is under 1.
         """
         top_k = wanted_top_k(self.top_k, top_k)
-        query = one_form(query.strip())
+        query = normalize_unicode(query.strip())
         folded = query.casefold()
         scored = []
         for document in documents:
             score = 1.0 if document.score is None else document.score
             scored.append(
-                (score * self._boost(one_form(str(document.meta.get("title") or "")), query, folded), document)
+                (score * self._boost(normalize_unicode(str(document.meta.get("title") or "")), query, folded), document)
             )
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}

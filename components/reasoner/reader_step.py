@@ -26,7 +26,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Give the answer where it is likely enough, else search for what is open, else stop without one."""
+    """Give the answer if it is likely enough, else search for what is open, else stop without one."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -54,7 +54,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Yes and no are never given: that one is likelier than the other says nothing of a sentence that supports it.
+    # Yes and no are never given: which of them is likelier says nothing about a sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -67,7 +67,7 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# The passage of the next hop is mostly named in one of the two best. Few names go out, should the web be searched.
+# The passage of the next hop is usually named in one of the two best. If the web is searched, few names go out.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2
@@ -76,10 +76,10 @@ _FEWEST_SEARCHES = 2
 def next_query(state: State) -> str | None:
     """Make the query for the next hop: first the question, then what the last search found with what it left open.
 
-    A query has the names in the two best documents of the last search, those in the sentences nearest to the question
-    first, and the words of the question that neither document holds. Names that were searched for before are left out.
-    There is none where the preferred source takes the question alone and was asked it, nor for the last step that the
-    pipeline allows where the question describes nothing by another thing.
+    A query has the names in the two best documents of the last search, starting with the sentences nearest to the
+    question, and the words of the question that neither document holds. Names that were searched for before are left
+    out. There is no query if the preferred source takes only the question and has been asked it, nor for the last step
+    that the pipeline allows if the question does not describe one thing by another.
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)

@@ -1,4 +1,4 @@
-"""The component that takes the next step: a thought, a search or an answer, of a model or of a reader without one."""
+"""The component that takes the next step: a thought, a search or an answer, by a model or, without one, a reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEARCH_ENGINE = Tool(
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-# The codes in it hold letters that no code has, so that a copy of them cites nothing.
+# These example marks use letters that real marks never have, so copying them cites nothing.
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
 SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
@@ -155,7 +155,7 @@ class Reasoner:
     run = blocking(run_async)
 
     @property
-    def reads(self) -> bool:
+    def is_extractive(self) -> bool:
         """Whether the reader takes the steps, because there is no model."""
         return self._reader is not None
 
@@ -181,7 +181,7 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
-            # A custom prompt for the one answering call contains its passages already.
+            # A custom prompt for the single answering call already contains its passages.
             name = "text"
         if name == "tags":
             return self._tags_format
@@ -219,7 +219,7 @@ class Reasoner:
         def turns(observations: Observations) -> list[Turn]:
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
-                # A prompt of one's own may show some of the steps alone.
+                # A user's own prompt may show only some of the steps.
                 text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))
@@ -231,7 +231,7 @@ class Reasoner:
                 "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
-                # What the shipped one is for goes without saying.
+                # The shipped tool needs no description here.
                 "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
@@ -267,7 +267,7 @@ class Reasoner:
         }
 
     def _show(self, step: Step) -> Step:
-        """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
+        """Write a step for the transcript without control tokens, which the model may have copied from a passage."""
         form, tools = self._format, (tool.name for tool in self._tools)
         shown = {"think", *form.names, *tools} - {form.observation} if isinstance(form, TagsFormat) else ()
         words: dict[str, Any] = {
@@ -281,11 +281,11 @@ class Reasoner:
         return allowed or self._tools
 
     def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
-        # A reply that goes on with the thought at the end of the prompt has its answer in the answer's field alone.
+        # If the prompt ends with a thought, the reply continues it, and only its answer field holds the answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         if not self.self_evaluation:
-            # A model may give them nevertheless.
+            # A model may give them anyway.
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))

@@ -18,10 +18,10 @@ from prefrag.components.document_stores.elasticsearch.filters import filter_clau
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, read_hits, send
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
-# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token of a character.
+# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token from a character.
 _CHARACTERS_A_REQUEST = 10_000
 
 
@@ -143,7 +143,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         :returns: For each text its tokens in order, repetitions included.
         :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
-        texts = [one_form(text) for text in texts]
+        texts = [normalize_unicode(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
         tokens: dict[str, list[str]] = {}
         with explain_failures(self.document_store):
@@ -162,9 +162,9 @@ class ElasticsearchMultiMatchRetriever(Block):
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Stemming a stem can change it again, so a term of the index is counted as it is.
-            counts = self._counts({word: _as_term(one_form(word)) for word in words})
-            counts |= self._counts({word: _as_word(one_form(word)) for word in words if not counts[word]})
+            # Stemming a stem can change it again, so terms of the index are counted as they are.
+            counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
+            counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
 
     def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
@@ -186,7 +186,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 text=texts,
                 filter_path="tokens.token,tokens.start_offset,tokens.end_offset",
             )
-            # Where none of the texts has a token, `filter_path` leaves an empty reply.
+            # If none of the texts has a token, `filter_path` leaves an empty reply.
             apart = _by_text(reply.get("tokens", []), texts)
         except BadRequestError:
             if len(texts) == 1:
@@ -202,7 +202,7 @@ class ElasticsearchMultiMatchRetriever(Block):
     def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, Any]:
         text = {
             "multi_match": {
-                "query": _each_word_once(one_form(query)),
+                "query": _each_word_once(normalize_unicode(query)),
                 "type": "most_fields",
                 "fields": [TITLE_FIELD, "content"],
             }

@@ -37,7 +37,7 @@ class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
     A retriever that fails or does not reply in time is left out and listed in `errors`; this one fails only when all
-    do. Documents with the same id are the same.
+    do. Documents with the same id count as the same.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -156,7 +156,7 @@ class HybridRetriever(Block):
                     # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # With an empty list in its place, every other one keeps its weight.
+                # An empty list in its place lets all others keep their weights.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))

@@ -10,7 +10,7 @@ from haystack import Document
 
 from prefrag.components.parts import walk_parts
 
-# The modules of Haystack's web searches and of what reads web pages.
+# The modules of Haystack's web searches and page readers.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
 
 
@@ -73,7 +73,7 @@ def searches_web(part: Any) -> bool:
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True
-    # The classes that it is derived from too, because a subclass may be in any module.
+    # Base classes too, because a subclass may be in any module.
     modules = (base.__module__.lower() for base in kind.__mro__)
     return any(mark in module for module in modules for mark in _WEB_MODULES)
 

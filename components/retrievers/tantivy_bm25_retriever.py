@@ -9,7 +9,7 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 
-# From so many documents on a search takes longer than to start a thread, and lets others run meanwhile.
+# Beyond this size a search takes longer than starting a thread, which lets others run meanwhile.
 _LARGE = 200_000
 
 

@@ -156,7 +156,7 @@ class PassageCritic:
         if not state.steps:
             call = self._prepare_decision(state)
             return self._decide(*await self._call.send_until_read_async(call, read_decision))
-        # A model in this process takes one call at a time, and the others' deadlines would run while they wait.
+        # A model in this process takes one call at a time, and the deadlines of waiting calls would run out.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
@@ -227,7 +227,7 @@ class PassageCritic:
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
         """Give the answer with the highest score, the first of equals, with its passage as citation and evidence."""
-        # As in the published code: where the answers are given, those that agree add up; free ones compete singly.
+        # As in the published code: if the options are given, answers that agree add up; free answers compete singly.
         closed = state.settings.answer_type != "short"
         totals: dict[str | int, float] = {}
         best: dict[str | int, tuple[float, Document, Critique]] = {}
@@ -251,7 +251,7 @@ class PassageCritic:
                 if key not in best or score > best[key][0]:
                     best[key] = score, document, critique
         if not totals:
-            # A model that was read and found nothing has no answer; one that could not be read has failed to give it.
+            # A readable reply that found nothing means "no answer"; an unreadable one is a failure of the model.
             was_read = any(found is not None for found in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
@@ -271,7 +271,7 @@ class PassageCritic:
 
 
 def _join(*states: State) -> State:
-    """Add up what calls beside each other have counted and recorded."""
+    """Add up what parallel calls counted and recorded."""
     usages = [state.usage for state in states]
     usage = Usage(
         sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),

@@ -135,7 +135,7 @@ class RetrievalSource(Block):
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
-    def leaves(self) -> bool:
+    def leaves_machine(self) -> bool:
         """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
 
@@ -186,7 +186,7 @@ class RetrievalSource(Block):
     run = blocking(run_async)
 
     def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
-        is_closed, leaves = self.external and web_is_off(), self.leaves
+        is_closed, leaves = self.external and web_is_off(), self.leaves_machine
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
@@ -209,10 +209,10 @@ class RetrievalSource(Block):
     def _admit(self, request: SearchRequest) -> None:
         """Set the search of a request that is held back or played, and the query that may be sent for any other."""
         try:
-            if request.leaves:
+            if request.leaves_machine:
                 request.query = one_line(request.query)
             request.search = self._play_recording(request)
-            if request.leaves and request.search is None:
+            if request.leaves_machine and request.search is None:
                 self.gate.check(self.name, request.query, request.state)
                 request.audit("query", self.name)
         except HeldBack as reason:
@@ -220,7 +220,7 @@ class RetrievalSource(Block):
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
     # In a thread where the gate may ask a server or a person.
-    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves)
+    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Go through the calls that a request needs, and set its search at the end."""
@@ -235,7 +235,7 @@ class RetrievalSource(Block):
         providers = [(self.retriever, True)]
         # A stand-in keeps queries local, so its failure must not send them out.
         fallback = self.retry_policy.fallback
-        if fallback is not None and (request.leaves or not self.external):
+        if fallback is not None and (request.leaves_machine or not self.external):
             providers.append((fallback, False))
         for provider, retry in providers:
             call = ProviderCall(provider, self._arguments(provider, request), retry)
@@ -253,8 +253,8 @@ class RetrievalSource(Block):
                 lookups += 1
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
-        seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent, lookups=lookups)
+        seconds, sent_out = round(time.perf_counter() - started, 4), request.leaves_machine
+        request.search = replace(search, seconds=seconds, sent_out=sent_out, models=self._sent, lookups=lookups)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(

@@ -20,7 +20,7 @@ class SearchRequest:
     :param top_k: The number of documents to return.
     :param filters: Haystack metadata filter.
     :param is_closed: Whether the source may not be searched.
-    :param leaves: Whether its query leaves this machine.
+    :param leaves_machine: Whether its query leaves this machine.
     :param state: The state that holds the query.
     :param context: The further arguments of retrievers: the ``question`` and the documents ``observed``.
     :param put_last: The observed documents that come behind the new ones.
@@ -31,7 +31,7 @@ class SearchRequest:
     top_k: int
     filters: Any
     is_closed: bool
-    leaves: bool
+    leaves_machine: bool
     state: State | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
     put_last: Sequence[Document] = ()

@@ -1,4 +1,4 @@
-"""Addresses that may be shown."""
+"""Make addresses safe to show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def without_userinfo(text: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """Keep a stranger's URL only where a reader may follow it."""
+    """Keep an untrusted URL only if it is safe for a reader to follow."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,10 +1,10 @@
-"""The form of a text that takes one line."""
+"""Fit any text on one line."""
 
 from __future__ import annotations
 
 
 def one_line(text: str) -> str:
-    """Write any text in one line.
+    """Write any text on one line.
 
     :param text: The text, which may be untrusted.
     :returns: The text without line breaks and without control characters, which a terminal would obey.

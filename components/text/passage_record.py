@@ -13,12 +13,12 @@ from haystack import Document
 
 from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
-from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MOST_LINE_BYTES = 10_000_000
 # Elasticsearch refuses longer ids.
 MOST_ID_BYTES = 512
-# Names in a corpus that would be mistaken for a field of a Haystack document, or for metadata that indexing adds.
+# Names in a corpus that would be taken for a field of a Haystack document, or for metadata that indexing adds.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
 )
@@ -72,8 +72,8 @@ class PassageRecord:
         :param more: Metadata to add, for example the corpus that the passage comes from.
         :returns: The document, the title in `meta["title"]`.
         """
-        title = {} if self.title is None else {"title": one_form(self.title)}
-        return Document(id=self.id, content=one_form(self.text), meta={**self.meta, **title, **more})
+        title = {} if self.title is None else {"title": normalize_unicode(self.title)}
+        return Document(id=self.id, content=normalize_unicode(self.text), meta={**self.meta, **title, **more})
 
 
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
@@ -160,7 +160,7 @@ def _record(value: dict[str, Any]) -> PassageRecord:
 def _finite(number: str) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise ValueError(f"{number} is no number that JSON has")
+        raise ValueError(f"{number} is not a JSON number")
     return value
 
 
@@ -172,4 +172,4 @@ def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
 
 def _check_unicode(text: str) -> None:
     if not is_text(text):
-        raise PassageError("it holds half of a surrogate pair, which is no text")
+        raise PassageError("it holds half of a surrogate pair, which is not text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Full stops of Western and of Chinese and Japanese texts, and what may close a sentence after them.
+# Western, Chinese and Japanese full stops, and the marks that may follow them at the end of a sentence.
 _STOPS = ".!?\u2026"
 _WIDE_STOPS = "\u3002\uff01\uff1f"
 _CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
@@ -14,7 +14,7 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-# After these a line that goes on with a small letter is another one all the same.
+# After these, even a line that begins with a small letter is a new one.
 _LINE_STOPS = (":", ";", "|")
 # A line of a list of fields, or a row of a table with the names of its columns.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
@@ -93,7 +93,7 @@ def with_list(text: str, sentence: str) -> str:
     rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
-        # A line that follows an item at once goes on with it.
+        # A line directly below an item continues it.
         if _ITEM.match(line) or (line.strip() and last and number == last + 1):
             last = number
         elif line.strip():
@@ -104,7 +104,7 @@ def with_list(text: str, sentence: str) -> str:
 def plain_sentences(text: str) -> list[str]:
     """Split a text at each full stop before a capital letter of English, and at each line.
 
-    What was measured or learnt with these sentences keeps them until it is measured again: the strips of CRAG, the
+    Whatever was measured or trained with these sentences keeps them until it is measured again: the strips of CRAG, the
     simulated reader, and the order of the names in a query without a model.
 
     :param text: The text.
@@ -123,7 +123,7 @@ def split_strips(text: str, sentences: int) -> list[str]:
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check that a line does not go on in the next one, as where the page ended."""
+    """Check that a line does not continue in the next one, as at the width of a page."""
     following = text[after : after + 1]
     if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
         return True

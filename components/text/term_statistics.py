@@ -13,7 +13,7 @@ from haystack import Document
 class TermStatistics(Protocol):
     """The analysis and the document frequencies of an index.
 
-    A further method ``analyze_many``, where there is one, analyses a list of texts in one call.
+    An optional method ``analyze_many`` analyses a list of texts in one call.
     """
 
     def analyze(self, text: str) -> list[str]:
@@ -31,14 +31,14 @@ class TermStatistics(Protocol):
         """
 
 
-# Words of questions, of four letters and more, that need not occur in a passage.
+# Question words of four letters and more that a passage need not contain.
 QUESTION_WORDS = frozenset(
     (
         *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
         *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
     )
 )
-# Words that say nothing of what a question asks.
+# Words that say nothing about what a question asks.
 _PLAIN = (
     "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
     "whose when where how many much that this it its as has have had not into than then his her their he she they "
@@ -80,7 +80,7 @@ def passage_text(document: Document) -> str:
 
 
 def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
-    """Sum the weights of what is held, in their order: a sum of floats depends on it, and sets have another."""
+    """Sum the weights of the terms held, in a fixed order: a sum of floats depends on it, and sets have none."""
     return sum(value for one, value in weights.items() if one in held)
 
 

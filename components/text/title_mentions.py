@@ -12,7 +12,7 @@ MAX_WORDS = 8
 # The metadata under which a store that cannot compute the key of a title keeps it.
 TITLE_KEY_FIELD = "title_key"
 
-# "Mercury (planet)" is Mercury to whoever mentions it.
+# People mention "Mercury (planet)" as Mercury.
 _PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")
 # A possessive 's is not part of a name; any other apostrophe is inside a word: "Vienna's", "O'Hara".
 # Each pattern begins with the apostrophe, because one that begins with a lookbehind is tried at every letter.
@@ -20,7 +20,7 @@ _POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)[sS]\b")
 _APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)(?=\w)")
 _APOSTROPHES = "'\u2019\u02bc\u2018`"
 _WORD = re.compile(r"[^\W_]+")
-# The same for ASCII, where translating and splitting takes a third of the time.
+# The same for ASCII, where translating and splitting takes only a third of the time.
 _BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Words that begin English sentences more often than they name something, although there are films called "This" and
 # "It". There is no such list for other languages, so their articles count as names where they are titles.
@@ -40,7 +40,7 @@ def title_key(title: str) -> str:
     :param title: The title of a passage.
     :returns: Its words with a space between them; empty for a title without a letter or digit.
     """
-    # Few titles end in a parenthesis, and the pattern is slow, because it is tried at every place.
+    # Few titles end in a parenthesis, and the pattern is slow because it is tried everywhere.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
     return comparable(in_short) or comparable(title)
 
@@ -119,7 +119,7 @@ def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
-        # Normalising would turn an acute accent that stands alone into a blank.
+        # Normalising would turn a lone acute accent into a space.
         text = unicodedata.normalize("NFKD", text.replace("\u00b4", "'"))
         for sign in filter(unicodedata.combining, set(text)):
             text = text.replace(sign, "")

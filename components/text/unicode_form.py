@@ -1,18 +1,18 @@
-"""The one Unicode form of texts that are compared, and what is no text at all."""
+"""Normalize texts before they are compared, and check that they are valid Unicode."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# The signs of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words, for a pattern.
+# A regex range: the characters of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no spaces between words.
 WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LIGATURES = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, range(0xFB00, 0xFB07))}
 
 
-def one_form(text: str) -> str:
-    """Write a text as keyboards do: a letter with its accents as one character, and no typographic ligatures.
+def normalize_unicode(text: str) -> str:
+    """Write a text the way keyboards do: an accented letter as one character, and no typographic ligatures.
 
-    File names of macOS and texts copied from PDFs have other forms that look the same, and would not be found.
+    File names from macOS and text copied from PDFs use other forms that look the same, and would not be found.
     Characters that look different stay as they are: 10² is not 102.
 
     :param text: Any text.
@@ -27,7 +27,7 @@ def one_form(text: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Check whether a text can be stored and sent: half of a surrogate pair is no character.
+    """Check whether a text can be stored and sent: half of a surrogate pair cannot.
 
     :param text: Any text.
     :returns: Whether it can be written as UTF-8.

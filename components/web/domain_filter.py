@@ -53,7 +53,7 @@ def document_url(document: Document) -> str:
 
 
 def _host(url: str) -> str:
-    # Without a scheme, urlsplit takes the host for the beginning of the path.
+    # Without a scheme, urlsplit takes the host for part of the path.
     try:
         return (urlsplit(url if _WITH_HOST.match(url) else f"//{url}").hostname or "").rstrip(".")
     except ValueError:
@@ -64,7 +64,7 @@ def _domain(written: str) -> str:
     """Read a domain, which may be written as an address, or with a wildcard in front."""
     domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
     if not domain or re.search(r"[*\s]", domain):
-        raise ValueError(f"'{written}' is no domain: it looks like example.org.")
+        raise ValueError(f"'{written}' is not a domain: give one such as example.org.")
     return domain
 
 

@@ -1,7 +1,7 @@
 """Where a query comes from: a person's question, or a text that must stay here.
 
-Front ends have a model write titles, summaries and translations, and send what it is made of as a message of the user.
-That is told by form, not by the wordings of their prompts: what does not look like a question stays here.
+Front ends have a model write titles, summaries and translations, and send the text to work on as a user message. That
+is recognised by its form, not by the wording of their prompts: what does not look like a question stays here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
-# So many words in a row are copied from a passage; fewer may be a name.
+# This many words in a row are copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
 # The most words of a question, of one without its mark, and with a system prompt; of what is told before a question at
 # the end, and elsewhere; behind a colon; in a greeting on a line of its own.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
-# Of scripts without blanks two signs count as a word.
+# In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{WITHOUT_BLANKS}]{{1,2}}|[^\s{WITHOUT_BLANKS}]+")
 _TOKEN = re.compile(rf"(?=([{WITHOUT_BLANKS}]{{2}}))[{WITHOUT_BLANKS}]|([^\s{WITHOUT_BLANKS}]+)")
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
     r"|(?:(?<!\w)[“„「『\"\u2018](?=\w)|[«»]\s?)(?:(?:[^\s”»«」』\"\u2019]{1,80}\s{1,9}){7}|[^\s”»«」』\"\u2019]{16})"
 )
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
-# What stands behind the name of a speaker, in any language.
+# What follows the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
 # A small extra beside the forms: a message that begins by asking for work on a text.
 _WORK = re.compile(
@@ -90,7 +90,7 @@ def find_origin(query: str, state: State) -> str:
         return (
             "most of its words stand in an earlier answer or a text, not in your own: name in your question what to ask"
         )
-    # What the last search has found was not read yet when its query was written.
+    # The results of the last search had not been read yet when its query was written.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
@@ -101,7 +101,7 @@ def find_origin(query: str, state: State) -> str:
 
 
 def _count_told(text: str = "") -> list[int]:
-    """Count the words of each sentence that asks nothing, but for greetings."""
+    """Count the words of each sentence that asks nothing, except greetings."""
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
     told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
     return [words for each in told if (words := _count(each)) > _MAX_GREETING]
@@ -112,7 +112,7 @@ def _count(text: str) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text into its words in small letters, or pairs of signs where a script has no blanks."""
+    """Split a text into lower-case words, or into pairs of characters in scripts without spaces."""
     text = "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in text.casefold())
     return [pair or word for pair, word in _TOKEN.findall(text)]
 

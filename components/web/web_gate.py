@@ -1,4 +1,4 @@
-"""The gate of every search that leaves this machine: which queries go out, which pages may be shown."""
+"""The gate for every search that leaves this machine: which queries go out, and which pages may be shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.query_origin import find_origin
 
-# Whether a person lets a query leave: called with the source and the query. Set where there is a person at a terminal.
+# Asks the user at a terminal, if there is one, whether a query may leave: called with the source and the query.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
 
 
@@ -52,7 +52,7 @@ class WebGate(Block):
 
     @property
     def is_open(self) -> bool:
-        """Whether the web is allowed, or a person is asked about each query."""
+        """Whether the web is allowed, or the user is asked about each query."""
         setting = web_setting()
         return all_consent(self.stores) if setting is None else setting != "off"
 

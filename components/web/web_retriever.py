@@ -51,7 +51,7 @@ class WebRetriever(Block):
         try:
             return self._choose() is not self.search
         except (OSError, ValueError):
-            # A stand-in that cannot be opened fails, but must not be replaced by the web.
+            # A stand-in that cannot be opened must fail: it must not be replaced by the web.
             return True
 
     @property
@@ -88,5 +88,5 @@ class WebRetriever(Block):
 
 
 def _arguments(retriever: Retriever, query: str, top_k: int) -> dict[str, Any]:
-    # Some of Haystack's web searches take the number of results in their settings only.
+    # Some of Haystack's web searches take the number of results only in their settings.
     return select_arguments(supported_arguments(retriever), query=query, top_k=top_k)

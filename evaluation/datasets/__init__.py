@@ -40,7 +40,7 @@ FORMATS = {
     "beir": _Format(None, beir.passages, beir.recognises),
     "dpr": _Format(None, dpr.passages),
 }
-# These forms ship passages with their questions, so a passage repeats for each of its questions.
+# These formats ship passages with their questions, so a passage is repeated for each of its questions.
 _REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
 _BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
 _HEAD_BYTES = 4096

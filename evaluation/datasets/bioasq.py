@@ -41,7 +41,7 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
     content = file.json()
     records = content.get("questions") if isinstance(content, dict) else None
     if not isinstance(records, list):
-        raise ValueError(f"{file.path} is no file of BioASQ's task B: it has no list 'questions'.")
+        raise ValueError(f"{file.path} is not a file of BioASQ's task B: it has no list 'questions'.")
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict) or record.get("type") == YES_NO:
             yield number, record
@@ -49,7 +49,7 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
 
 def _question(record: dict[str, Any]) -> Iterator[Question]:
     answer = record["exact_answer"]
-    # Some years hold it in a list.
+    # In some years it is a list.
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
     if answer not in ("yes", "no"):
@@ -75,5 +75,5 @@ def _snippets(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _number(url: str) -> str:
     number = url.rstrip("/").rsplit("/", 1)[-1]
     if not number:
-        raise ValueError(f"{url!r} is no address of an abstract")
+        raise ValueError(f"{url!r} is not the address of an abstract")
     return number

@@ -175,7 +175,7 @@ def check_unicode(text: str, key: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"'{key}' holds half of a surrogate pair, which is no text: take it out") from error
+        raise ValueError(f"'{key}' holds half of a surrogate pair, which is not text: take it out") from error
 
 
 class _Member(DatasetFile):

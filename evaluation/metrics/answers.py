@@ -1,6 +1,6 @@
 """Score an answer in our way; ``official.py`` has the datasets' own scores, ``authors.py`` those of PrefRAG's code.
 
-Every score is between 0 and 1 and that of the best alias.
+Every score is between 0 and 1, and is that of the best-matching alias.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 
 
 def fair(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a person would take an answer for a right one, though it is not the same string.
+    """Check whether a person would accept an answer as right even though the strings differ.
 
     :returns: 1 where it lies in a right answer as whole words and has half of its words, or equals one without the
         preposition before it and with numbers up to twelve as digits ("two" is "2", "in Germany" is "Germany").

@@ -1,4 +1,4 @@
-"""Score what a run gives and what it withholds: the answers that it is sure of, and the evidence for the others."""
+"""Score what a run gives and what it withholds: the answers it is sure of, and the evidence for the others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
-# The F1 from which an answer is right though it does not hold a gold answer.
+# From this F1 on an answer counts as right even if it does not contain a gold answer.
 NEAR = 0.8
-# The F1 from which a sentence that is shown is a gold one.
+# From this F1 on a shown sentence counts as a gold one.
 SAME = 0.6
 
 
@@ -79,7 +79,7 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
     sentence = shown.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
-    # A document has the place of its sentence.
+    # A document records where its sentence is.
     return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 

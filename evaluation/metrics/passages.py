@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 # The numbers of documents a retrieval that PrefRAG compares (section 4.3).
 RANKS = (3, 5, 7)
-# Some questions of BioASQ have far more gold passages than a model is shown, so recall is capped at this many.
+# Some BioASQ questions have far more gold passages than a model is shown, so recall is capped at this many.
 ENOUGH = 5
 
 

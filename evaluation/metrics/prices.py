@@ -1,4 +1,4 @@
-"""What a run cost, from a table of prices."""
+"""Work out what a run cost, from a table of prices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Prices:
         :param table: ``{model: {"prompt_per_million": 0.15, "completion_per_million": 0.6}, ..., "search": {provider:
             price of a thousand queries}}``; ``search`` may be left out.
         :returns: The prices.
-        :raises ValueError: When a price is missing, is no number or is negative.
+        :raises ValueError: When a price is missing, is not a number or is negative.
         """
         models = {name: entry for name, entry in table.items() if name != "search"}
         try:
@@ -99,7 +99,7 @@ def read_prices(prices: Path | Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         table = json.loads(prices.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise BadInput(f"The table of prices {prices} is no JSON: {error}") from error
+        raise BadInput(f"The table of prices {prices} is not valid JSON: {error}") from error
     if not isinstance(table, dict):
         raise BadInput(f"The table of prices {prices} must be a JSON object, one entry a model.")
     return table

@@ -15,8 +15,8 @@ from prefrag.evaluation.question import Question
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score a result; each score is defined where it is worked out.
 
-    An empty answer scores 0 in everything, what was found included: such a run failed. Where the reader or
-    the pipeline gives no answer on purpose, the answer scores 0 and what was found counts.
+    An empty answer scores 0 in everything, including what was found, because such a run failed. If the reader or the
+    pipeline deliberately gives no answer, the answer scores 0 but what was found counts.
 
     :returns: Scores from 0 to 1. A question without gold answers has none of the scores of an answer, one without gold
         passages none of what was found: they are out of the denominators. One that nothing answers has those of
@@ -40,7 +40,7 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
         **official_scores(question, answer),
         **authors_scores(question, answer),
     }
-    # Normalisation leaves nothing of a gold answer such as "A", and nothing would equal it.
+    # Normalisation leaves nothing of a gold answer such as "A", so nothing could ever equal it.
     return {
         **(answered if answer else dict.fromkeys(answered, 0.0)),
         **certainty_scores(question, result, answer),

@@ -18,9 +18,9 @@ def summarise(
 ) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
-    A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; what the run had taken
-    until then counts. Questions without gold passages are out of the denominators of recall and precision. The
-    scores are worked out again from the results, so ``scores`` in a prediction is not read.
+    A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; its costs up to then
+    count. Questions without gold passages are left out of the denominators of recall and precision. The scores are
+    computed again from the results, so ``scores`` in a prediction is not read.
 
     :param predictions: The lines of ``predictions.jsonl``.
     :param prices: A table of prices, see :class:`Prices`; without one there is no ``cost``.

@@ -1,4 +1,4 @@
-"""Check the questions about people's own files against the documents that they are asked of."""
+"""Check the questions about people's own files against the documents they are asked about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.pdf_files import read_pdf
 
-# What stands between words may be a line break with a hyphen, a column, or nothing where a PDF lost its blanks.
+# Between words there may be a hyphen with a line break, a column, or nothing, if a PDF lost its spaces.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
 
@@ -26,7 +26,7 @@ def read_questions(name: str) -> list[dict[str, Any]]:
 
 
 def read_text(path: Path) -> str:
-    """Read what stands in a document, as far as the check needs it."""
+    """Read the text of a document, as far as the check needs it."""
     data = path.read_bytes()
     if path.suffix == ".pdf":
         return read_pdf(data, Outline())[1]
@@ -42,12 +42,12 @@ def read_text(path: Path) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Take away what is between the words, and capitals."""
+    """Remove capitals and everything between the words."""
     return _BLANKS.sub("", text).lower()
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Find what is wrong: a sentence or an answer that is not where it is said to be, a fact that is not absent."""
+    """Find faults: a sentence or an answer that is not where it should be, or a fact that should be absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}
@@ -64,5 +64,5 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
                 faults.append(f"{name}: {answer} is not in its sentences")
         if absent := question.get("absent"):
             found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{name}: {absent} stands in {document}" for document in found]
+            faults += [f"{name}: {absent} is in {document}" for document in found]
     return faults

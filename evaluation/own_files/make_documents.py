@@ -85,7 +85,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
         if name.endswith(".gz"):
             name, data = name.removesuffix(".gz"), gzip.decompress(data)
         if _MANUAL_PAGE.fullmatch(name):
-            # That only names another page.
+            # A stub that only names another page.
             if data.startswith(b".so "):
                 continue
             data = _set_manual_page(data)

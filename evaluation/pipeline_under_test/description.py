@@ -101,11 +101,11 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List the settings of an evaluation that not every pipeline has a use for, and this one has."""
+    """List the settings of an evaluation that only some pipelines use, this one among them."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
-    # Whatever else calls a model may have it write queries.
+    # Any other component that calls a model may have it write queries.
     writing = [
         block
         for block in called
@@ -149,7 +149,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe the noise of what stands in for the web."""
+    """Describe the noise of the stand-in for the web."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",
@@ -165,7 +165,7 @@ def describe_retriever(pipeline: Block) -> str | None:
     sources = [block["init_parameters"] for block in components.values() if block["type"] == SOURCE]
     source = next((source for source in sources if source.get("name") == preferred), None)
     if source is None:
-        # DR-RAG's linked retrieval holds its sources inside.
+        # DR-RAG's linked retrieval has its sources inside.
         kinds = [class_of(block) for block in components.values()]
         return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
     kind = class_of(source["retriever"])

@@ -106,7 +106,7 @@ class Experiment(PolicySettings):
 
     @property
     def is_policy_set(self) -> bool:
-        """Whether the simulated reader is to do anything else than by default."""
+        """Whether the simulated reader is set to anything but its defaults."""
         return any(getattr(self, one.name) != one.default for one in fields(PolicySettings))
 
     @property
@@ -117,7 +117,7 @@ class Experiment(PolicySettings):
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment with what it runs on and how: what its file holds, and the folder of its run keeps."""
+    """An experiment, and what it runs on and how: the content of its file, also kept in the folder of its run."""
 
     pipeline: str = "prefrag"
     questions: Path | None = None

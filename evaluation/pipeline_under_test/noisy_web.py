@@ -1,4 +1,4 @@
-"""The web of an evaluation with snippets and junk."""
+"""The simulated web of an evaluation, with snippets and junk."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TRIES = 50
 class NoisyWeb(Block):
     """Show what stands in for the web as a search engine does: snippets instead of passages, and junk between them.
 
-    Each place of a result list is junk with the chance that is set; what was found moves down, and the last of it falls
-    off the list. Junk are passages of the same corpus that are gold for no question and share no word of four letters
-    or more with the query. All is drawn from the seed, the query and the place, so that the same query gets the same
-    results at any time, whatever was searched before.
+    Each place in a result list is junk with the given probability; what was found moves down, and the last results drop
+    off the list. Junk passages come from the same corpus, are gold for no question, and share no word of four letters
+    or more with the query. Everything is drawn from the seed, the query and the place, so that the same query always
+    gets the same results, whatever was searched before.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class NoisyWeb(Block):
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Search as :meth:`run` does, without blocking the event loop."""
         return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
 
     def _pool(self) -> Sequence[Document]:

@@ -57,7 +57,7 @@ class Replacement:
                 parameters["top_k"] = self.experiment.top_k
                 parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
         elif kind.endswith(TEXT_EMBEDDER) and self.experiment.embedder is not None:
-            # What is put before a query belongs to the model of the YAML.
+            # The prefix of a query belongs to the model in the YAML.
             parameters |= {"model": self.experiment.embedder, "prefix": ""}
         elif kind == VECTORS and self.experiment.embedder is not None:
             parameters["model"] = self.experiment.embedder
@@ -85,7 +85,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # It stays an external source by name, so that its passages are cited as such; its queries stay local.
+            # It stays an external source in name, so that its passages are cited as such, but its queries stay local.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -156,7 +156,7 @@ class Replacement:
         return self._wrap_in_recording(name, block) if self._recording else block
 
     def _is_absent(self, block: Block) -> bool:
-        # Where a reader takes the steps, nothing of a model can be recorded.
+        # If a reader takes the steps, there are no model calls to record.
         is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
         return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 

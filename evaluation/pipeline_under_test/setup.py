@@ -88,7 +88,7 @@ class Setup:
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # A recording may serve several pipelines, so that it keeps the whole policy.
+            # A recording may serve several pipelines, so it keeps the whole policy.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -162,7 +162,7 @@ class Setup:
 
     @property
     def _is_read_again(self) -> bool:
-        # No call of a model was recorded, so that a replay has to read as the recorded run did.
+        # No model calls were recorded, so a replay has to use the reader as the recorded run did.
         return self.experiment.replay is not None and self.llm.get("kind") == READER
 
     def _decide_split(self) -> bool | None:

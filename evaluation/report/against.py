@@ -104,7 +104,7 @@ def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Com
             if first.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in done:
                 continue
             differing = list_differences(run, other)
-            # What a simulated reader gets right is no model's success.
+            # What a simulated reader gets right says nothing about a model.
             if len(differing) <= 1 and run.simulated == other.simulated:
                 families.setdefault((dataset, "".join(differing)), []).append((run, other))
     return [one for _, pairs in sorted(families.items()) for one in compare(pairs)]
@@ -132,7 +132,7 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
 
 
 def _answers_nothing(run: Run) -> bool:
-    """Check whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
+    """Check whether its accuracy is 0 by construction: the simulated reader only knows what it is shown."""
     return run.simulated and run.family == "no_retrieval"
 
 

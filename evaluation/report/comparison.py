@@ -29,7 +29,7 @@ from prefrag.evaluation.report.significance import compute_p, correct
 
 # With fewer pairs a difference says little about other questions, whatever the test says.
 FEWEST = 30
-# With fewer pairs of which one alone is right, resampling them tells too little.
+# With fewer pairs in which only one is right, resampling says too little.
 FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 

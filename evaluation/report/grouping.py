@@ -65,7 +65,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return the setting of a run, with the usual or most frequent value of what it has no use for."""
+    """Return the setting of a run, with the usual or most frequent value for what it does not use."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

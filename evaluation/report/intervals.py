@@ -54,11 +54,11 @@ def intervals(
         drawn = drawn + rows * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
         for column in range(quantities):
-            # One column at a time, because a product of several may add up in another order on another processor.
+            # One column at a time, because a matrix product may add up in a different order on another processor.
             number = rows if complete else weights @ counted[column]
             with np.errstate(invalid="ignore"):
                 means[start : start + size, column] = (weights @ filled[column]) / number
-    # Round differences that cancel out to zero, because a bound of exactly zero must not get a sign.
+    # Round away differences that cancel out, because a bound of exactly zero must not get a sign.
     means = np.round(means, _DECIMALS)
     tail = (100 - CONFIDENCE) / 2
     found = []
@@ -86,14 +86,14 @@ def wilson(percent: float, n: int) -> Interval:
 def tango(better: int, worse: int, n: int) -> Interval:
     """Compute the score interval of a difference of two paired proportions (T. Tango, 1998, section 3.1), in percent.
 
-    It is not empty where no pair differs.
+    It is not empty even if no pair differs.
     """
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:
         linear = (2 * n - better + worse) * difference - better - worse
         square = linear * linear + 8 * n * worse * difference * (1 - difference)
-        # The likeliest share of pairs in which the other alone is right, were this the difference.
+        # The likeliest share of pairs in which only the other is right, if this were the difference.
         share = (math.sqrt(max(0.0, square)) - linear) / (4 * n)
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance

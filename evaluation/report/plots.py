@@ -178,7 +178,7 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # The last point of a line has its name.
+    # The name of a line goes to its last point.
     short = {run.name for line in lines for run in line[:-1]}
     points = []
     for run, label in zip(runs, _labels(runs), strict=True):

@@ -28,7 +28,7 @@ _ORDER = (
 )
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that are no setting of their own here: they are files, or described in words of the report.
+# Fields of an experiment that are not settings here: they are files, or the report describes them in words.
 _DESCRIBED = (
     *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
@@ -36,7 +36,7 @@ _DESCRIBED = (
 _DEFAULTS: dict[str, Value] = {
     name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
 }
-# What config.json holds of a simulated reader besides its rates and rules.
+# What config.json holds about a simulated reader besides its rates and rules.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
 # The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
 _ROUNDING = 0.06
@@ -188,9 +188,9 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """What the sources hold: a part of the corpus or the whole; None where that is unknown or nothing is searched.
+        """What the sources hold, part of the corpus or all of it; None if that is unknown or nothing is searched.
 
-        Runs of several tasks are no alternatives to each other, because one has to find what another is given.
+        Runs of different tasks are not comparable, because one has to find what another is given.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
         return None if split is None else "split" if split else "whole"
@@ -304,7 +304,7 @@ def _read_run(folder: Path, name: str) -> Run:
         warnings.extend(_contradictions(run))
     lost = config.get("gold_missing")
     if isinstance(lost, Mapping) and lost.get("passages"):
-        warnings.append(f"gold passages not in the corpus: {lost['passages']}, of {lost.get('questions')} questions")
+        warnings.append(f"gold passages not in the corpus: {lost['passages']} (questions: {lost.get('questions')})")
     if failed := run.metrics.get("errors"):
         warnings.append(f"questions that failed: {failed}")
     return replace(run, warnings=tuple(warnings))

@@ -11,7 +11,7 @@ from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
 # Signs drawn at once, so that a block fits the cache.
 _BLOCK = 250
-# Up to so many differing questions, every way to flip their signs is counted: 4,096 at most.
+# Up to this many differing questions, every way to flip their signs is counted: at most 4,096.
 _ENUMERATED = 12
 
 

@@ -149,7 +149,7 @@ def _list_questions(run: Run) -> frozenset[object]:
 
 
 def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
-    """Return the highest value of each column, where there are two to choose from."""
+    """Return the highest value of each column that has at least two values."""
     found: dict[tuple[str, str], float | None] = {}
     for dataset, shown in by_dataset.items():
         for column in shown:

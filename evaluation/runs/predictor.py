@@ -72,7 +72,7 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            # A server that cannot be reached is behind some.
+            # Some are caused by a server that cannot be reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
             if missing := find_cause(error, NotRecorded):
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""The folder of a run: its predictions, one a line in the order in which they end, its settings and its metrics."""
+"""The folder of a run: its predictions, one per line in the order they finish, its settings and its metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.components.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
-# What repeats the run: `prefrag evaluate --experiment` reads it.
+# Enough to repeat the run: `prefrag evaluate --experiment` reads it.
 EXPERIMENT = "experiment.yaml"
 # Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
@@ -31,11 +31,12 @@ class RunFolder:
         """Check that the folder holds this run, or no run; nothing is written."""
         before = self.config()
         if before is not None:
-            # Only settings that both have are compared, because other versions of the project write others.
+            # What another version did not record may have been something else, but for what is off or empty.
             differing = [
-                f"{key} was {_as_json(before[key])} and is now {_as_json(config[key])}"
-                for key in sorted(before.keys() & config.keys())
-                if key not in FREE and not _is_same(key, before[key], _plain(config[key]))
+                f"{key} was {_as_json(before[key]) if key in before else 'not recorded'} and is now "
+                f"{_as_json(config.get(key))}"
+                for key in sorted(before.keys() | config.keys())
+                if key not in FREE and not _is_same(key, before.get(key), _plain(config.get(key)))
             ]
             if differing:
                 raise ValueError(
@@ -53,9 +54,9 @@ class RunFolder:
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
+            raise ValueError(f"{path} is not valid JSON ({error}): choose another output folder.") from error
         if not isinstance(config, dict):
-            raise ValueError(f"{path} is no JSON object: choose another output folder.")
+            raise ValueError(f"{path} is not a JSON object: choose another output folder.")
         return config
 
     @contextmanager
@@ -103,7 +104,7 @@ class RunFolder:
                 _check(prediction)
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is run again."
+                    f"{path}, line {number}, is not a prediction ({error}): delete the line; its question is run again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(
@@ -118,7 +119,7 @@ class RunFolder:
 
     def add(self, prediction: Mapping[str, Any]) -> None:
         """Append a prediction, which survives the end of the process."""
-        # With one unbuffered write a kill leaves at most the last line unfinished.
+        # With a single unbuffered write, being killed leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
 
@@ -165,6 +166,8 @@ def _plain(value: Any) -> Any:
 
 
 def _is_same(key: str, before: Any, now: Any) -> bool:
+    if before is None and not now:
+        return True
     if key in PATHS and isinstance(before, str) and isinstance(now, str):
         return before == now or Path(before).expanduser().resolve() == Path(now).expanduser().resolve()
     return bool(before == now)

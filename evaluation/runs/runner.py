@@ -24,7 +24,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# After the concurrent questions and this many more, a server that none of them reached counts as absent.
+# A server counts as absent once the concurrent questions and this many more have all failed to reach it.
 _FURTHER_UNREACHED = 5
 
 
@@ -83,7 +83,7 @@ def run(
         setup = Setup(pipeline, plan, file, plan.format)
         gold_missing = setup.gold_missing(chosen)
     if prices is not None:
-        # Report invalid prices before the first question, not after the last.
+        # Report invalid prices before the first question, not after the last one.
         _check_prices(prices, setup.config)
     config = {
         **setup.config,
@@ -105,7 +105,7 @@ def run(
         pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
         kept = config
         if folder is not None and pending:
-            # Written only now, because a call that is refused or runs nothing must not change the settings of the run.
+            # Written only now, because a call that is refused or runs nothing must not change the run's settings.
             folder.open(config)
             if file is not None and isinstance(pipeline, str | Path):
                 folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=file))
@@ -131,7 +131,7 @@ def run(
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """Run questions; after an absent server those that run still end, because cancelled tasks would log complaints."""
+    """Run questions; if a server is absent, let those in progress finish: cancelled tasks would log complaints."""
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))

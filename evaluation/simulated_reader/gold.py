@@ -13,7 +13,7 @@ from typing import Literal
 
 from prefrag.components.prompts.quotation import quote_text, quote_title
 from prefrag.components.text.sentences import plain_sentences
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
@@ -55,7 +55,7 @@ def read_titles(text: str) -> list[str]:
 
 def read_numbered(text: str) -> list[tuple[str, str, str]]:
     """Return the number, the title and the quoted text of every passage of a prompt that is to be scored."""
-    return [(match["number"], match["title"], match["text"]) for match in _NUMBERED.finditer(one_form(text))]
+    return [(match["number"], match["title"], match["text"]) for match in _NUMBERED.finditer(normalize_unicode(text))]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Passage:
     @cached_property
     def quoted(self) -> tuple[str, str]:
         """Its title and its text as every prompt quotes them."""
-        return one_form(quote_title(self.title)), one_form(quote_text(self.text))
+        return normalize_unicode(quote_title(self.title)), normalize_unicode(quote_text(self.text))
 
     def holds(self, title: str, text: str) -> bool:
         """Check whether a quoted text below a title is a part of this passage."""
@@ -118,7 +118,7 @@ class GoldQuestion:
         texts: dict[str, str] = {}
         relevant = set()
         # In the Unicode form of the gold passages, because an index may write them differently from the corpus.
-        text = one_form(text)
+        text = normalize_unicode(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
             for place in _places(passage, text):
@@ -151,9 +151,9 @@ class GoldQuestion:
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the beginning of a gold passage shows what the question needs of it.
 
-        What is needed are the answers of the sub-questions that the passage supports and the values of the facts about
-        it; without such an annotation an answer of the question, else the title of another gold passage. Where its
-        text holds nothing of that, it is the sentence that shares most words with the question, the first of equals.
+        What is needed are the answers to the sub-questions that the passage supports and the values of the facts about
+        it; without such annotations, an answer to the question, or else the title of another gold passage. If the text
+        holds none of these, it is the sentence that shares most words with the question, the first in case of a tie.
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
@@ -240,7 +240,7 @@ def _load(
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
             # Keep the first of two passages with one id, as the index does.
-            title, text = (one_form(each or "") for each in (document.meta.get("title"), document.content))
+            title, text = (normalize_unicode(each or "") for each in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
                 # Stop early, because a corpus may hold millions of others.

@@ -22,7 +22,7 @@ _RATES = (
     *("distraction", "answer_error", "memory"),
 )
 _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": YesNo, "queries": Queries}
-# What each choice means, for those who read the figures.
+# What each choice means, for readers of the figures.
 _WORDS = {
     "source_choice": {
         "drawn": "where the model names the source it draws one",
@@ -112,6 +112,6 @@ def is_right(question: Question, answer: str) -> bool:
     words = fold_words(answer)
     if question.is_yes_no and " yes " in words and " no " in words:
         return False
-    # A gold answer without letters or digits has no words to look for.
+    # A gold answer without letters or digits has no words to search for.
     names = [fold_words(right) for right in question.answers if fold_words(right).strip()]
     return answer.strip() in question.answers or any(name in words for name in names)

@@ -24,7 +24,7 @@ _MOST = re.compile(r"at most (\d+) times")
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
-# Behind it stands what was found last, in the judge's prompt or in the transcript of the reasoner.
+# It comes before the latest results, in the judge's prompt and in the reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 _ANSWER = "\nAnswer: "
 _SENTENCES = "\nSentences so far:\n"

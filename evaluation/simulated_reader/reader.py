@@ -143,7 +143,7 @@ class SimulatedReader:
             case "keywords":
                 reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                # It answers nothing from memory.
+                # It never answers from memory.
                 reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
@@ -170,7 +170,7 @@ class SimulatedReader:
 
     def _stops(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         situation = ("stop", len(call.searches), sorted(shown.gold), shown.irrelevant)
-        # Before the first search there is nothing to take for enough.
+        # Before the first search nothing can be mistaken for enough.
         wrong = bool(call.searches) and self._draw(gold, *situation) < self.policy.stopping_error
         return gold.is_enough(shown) != wrong
 
@@ -203,7 +203,7 @@ class SimulatedReader:
         return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
-        # A question of a dataset without answers has none to give.
+        # If the dataset has no answers, there is none to give.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
         if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):

@@ -76,7 +76,7 @@ LINES = (
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
-# What a changed loop is compared with.
+# The loop that a changed one is compared with.
 RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 
@@ -133,9 +133,9 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
     """Compare two curves at equal mean cost, in accuracy; or at equal accuracy, in their costs, the first's a share.
 
-    A loop keeps to a budget with its best settings that cost no more, mixed question by question where the budget lies
-    between two. The interval is a paired bootstrap over the questions; where accuracy differs on few of them Tango's,
-    for which a part of a difference counts as that part of a question.
+    A loop keeps to a budget with its best settings that cost no more, mixed question by question if the budget lies
+    between two. The interval is a paired bootstrap over the questions, or Tango's if accuracy differs on few of them;
+    there, part of a difference counts as that part of a question.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]

@@ -46,7 +46,7 @@ from prefrag.pipelines.runners.runner import make_runner
 
 # Pipelines that need a server, an embedding model, a third source or the log probabilities of a model, or that differ
 # from another one in what only a language model reads; `--pipeline`
-# runs them nevertheless.
+# runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
@@ -81,7 +81,7 @@ _NOT_EVERYWHERE = frozenset(
     )
 )
 _DEFAULTS = {one.name: one.default for one in fields(Experiment)}
-# What is tried where nothing else is given.
+# The default values to try.
 _TRIED: dict[str, list[Any]] = {
     "top_k": [3, 5, 7],
     "judge_error": [0.0, 0.1, 0.2],
@@ -96,7 +96,7 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
     "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
     "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
-    # Nothing is worth leaving for, or everything.
+    # Never leave, or always leave.
     "always_true": ("tree_judge", {"cost_of_leaving": math.inf}),
     "always_false": ("tree_judge", {"cost_of_leaving": 0.0}),
 }

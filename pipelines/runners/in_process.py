@@ -12,7 +12,7 @@ from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
 
 class InProcess(Runner):
-    """Runs several items at a time on one event loop, or one after another where they are no coroutines."""
+    """Runs several items at a time on one event loop, or one after another if they are not coroutines."""
 
     def __init__(self, concurrency: int = 1) -> None:
         """Set the room.

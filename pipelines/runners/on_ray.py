@@ -16,15 +16,15 @@ from typing import Any
 from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
 
 _SECONDS_TO_CONNECT = 30.0
-# A cluster that grows starts a machine first.
+# An autoscaling cluster has to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
 _SECONDS_TO_LOOK = 1.0
-# What the settings, and the parts that pipelines name, read on the machine of a worker.
+# Variables that settings and pipeline parts read on a worker's machine.
 _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
 class OnRay(Runner):
-    """Runs items in actors that each build once; one that dies, alone or with its machine, is started anew by Ray."""
+    """Runs items in actors that each build once; Ray restarts one that dies, alone or with its machine."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
         """Set the room."""
@@ -78,7 +78,7 @@ class _Actors:
         return one.ended
 
     def watch(self) -> None:
-        """Send what was lost again, and end all where no worker has answered for long."""
+        """Send lost items again, and give up if no worker has answered for a long time."""
         answers: list[Any] = []
         answered = time.monotonic()
         while not self.closed.wait(_SECONDS_TO_LOOK):
@@ -93,11 +93,11 @@ class _Actors:
                     settle(ended, None, error)
 
     def _ask(self, number: int) -> Any:
-        """Ask a worker whether it is there; the answer comes when it has been started anew."""
+        """Ask a worker whether it is alive; the answer comes once it has been restarted."""
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
     def _send(self, one: _Running) -> None:
-        # Sent only when its worker is there: Ray would count what it sends to one that is being started as tries.
+        # Sent only once its worker is up: anything sent to one that is starting counts as a try for Ray.
         one.tries += 1
         sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
         sent.future().add_done_callback(partial(self._receive, one))
@@ -107,7 +107,7 @@ class _Actors:
         if error is None:
             settle(one.ended, *given.result())
         elif one.tries < TRIES:
-            # Not sent from here, where Ray waits for this to return.
+            # Not sent from here, because Ray is waiting for this to return.
             self._lost.append(one)
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
@@ -145,7 +145,7 @@ class _Worker:
 
 
 def _connect(address: str) -> Any:
-    """Connect in a thread, because Ray itself waits for minutes, and with most settings for ever."""
+    """Connect in a thread, because Ray itself waits for minutes, or with most settings for ever."""
     if "://" in address:
         raise ValueError(f"--ray is '{address}': give HOST:PORT of the cluster's head, or `auto`.")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -96,7 +96,7 @@ class _Worker:
             self._send(number, one.item)
 
     def _send(self, number: int, item: Any) -> None:
-        # Where the process is gone, whoever receives finds out, and sends it to the next one.
+        # If the process is gone, the receiving side notices, and sends the item to the next one.
         with suppress(OSError):
             assert self._pipe is not None
             self._pipe.send((number, item))
@@ -123,7 +123,7 @@ class _Worker:
 
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
-    """Run the items that come by the pipe until it ends."""
+    """Run the items that arrive through the pipe until it closes."""
     # Ctrl-C reaches every process of the terminal; the one that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
@@ -145,7 +145,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
         failed = Future[Any]()
         failed.set_exception(error)
         reply(None, failed)
-    # A normal exit would wait for threads in which something still runs.
+    # A normal exit would wait for threads that are still running.
     os._exit(0)
 
 

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from prefrag.components.errors import PrefragError
 
 Item = TypeVar("Item")
-# Makes what runs one item, a function or a coroutine function; in another process it has to be pickled.
+# Makes the function, or coroutine function, that runs one item; it must be picklable for other processes.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
-# An item whose worker dies is run this often.
+# How often an item is tried if its worker dies.
 TRIES = 3
-# Now and then, because a signal that comes just before a wait begins does not end it.
+# Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
 # Results that are wanted in order wait for a slow one before them; this many times the room, nothing more begins.
 _AHEAD = 4
@@ -31,7 +31,7 @@ class WorkerLost(ConnectionError):
 
 
 class Runner(ABC):
-    """Runs items; whoever takes the results is the only one that writes."""
+    """Runs items; only the caller, who takes the results, writes anything."""
 
     room = 1  # the items that run at the same time
 
@@ -46,7 +46,7 @@ class Runner(ABC):
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
 
-        After an error nothing new begins, what runs still ends and is given, and the error is raised last.
+        After an error nothing new is started; items in progress finish and are returned, and then the error is raised.
 
         :param build: Makes what runs one item.
         :param items: The items.

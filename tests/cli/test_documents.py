@@ -43,7 +43,7 @@ class TestIndex:
 
         assert result.exit_code == 1
         assert "The disk is full" in result.stderr
-        assert "3  passages" in prefrag("documents", "list").stdout
+        assert "3 passages in " in prefrag("documents", "list").stdout
 
     def test_only_counts_the_files_of_other_kinds_in_a_folder(self, corpus: Path):
         for name in ("photo.png", "logo.png", "backup.zip", "Makefile"):
@@ -81,7 +81,7 @@ class TestIndex:
         result = prefrag("index", corpus.parent)
 
         assert (result.exit_code, result.stderr.count("make install EXTRAS=files")) == (4, 1)
-        assert "And so 8 more." in result.stderr
+        assert "And 8 more like this." in result.stderr
         assert "9 skipped" in result.stdout
 
     def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
@@ -91,7 +91,7 @@ class TestIndex:
         result = prefrag("index", corpus, photo)
 
         assert result.exit_code == 4
-        assert "photo.png: it is none of the kinds" in result.stderr
+        assert "photo.png: it is not one of the kinds" in result.stderr
 
     def test_prints_no_control_character_of_a_files_name(self, corpus: Path):
         name = "a\x1b[31m\nred.txt"
@@ -202,7 +202,7 @@ class TestList:
 
         assert default.startswith("default ")
         assert "3 passages" in papers
-        assert "1 files" in papers
+        assert "1 file " in papers
         assert papers.endswith("  web")
         assert default.endswith("no web")
 

@@ -48,7 +48,7 @@ def test_the_last_key_that_is_revoked_leaves_keys_required():
     result = prefrag("keys", "revoke", "ada")
 
     assert "0 left" in result.stdout
-    assert "Keys stay required" in result.stderr
+    assert "Keys are still required" in result.stderr
     assert Keyring().is_required
 
 

@@ -138,7 +138,7 @@ class TestPlaying:
 
 
 class TestFailures:
-    def test_are_replayed(self, path: Path):
+    def test_recorded_failures_are_replayed(self, path: Path):
         recording(path).record(Entry(error="rate limit"), *SEARCH)
 
         assert recording(path, "replay").play(*SEARCH) == Entry(error="rate limit")

@@ -122,7 +122,7 @@ class TestACorpus:
         corpus = make("c.jsonl", line("a", text, title) + line("b"))
         store = TantivyDocumentStore(path=str(index_path("default")))
         with monkeypatch.context() as before:
-            before.setattr(analysis, "one_form", lambda text: text)
+            before.setattr(analysis, "normalize_unicode", lambda text: text)
             before.setattr(schema, "title_key", lambda title: title.lower())
             origin = {"corpus": str(corpus)}
             store.write_documents(
@@ -166,7 +166,7 @@ def _list(passages: object = PASSAGES) -> str:
 
 
 class TestAListOfPassages:
-    def test_is_a_corpus(self, make: Make) -> None:
+    def test_a_json_list_of_passages_is_a_corpus(self, make: Make) -> None:
         report = index([make("c.json", _list())])
 
         assert texts() == ["A chapel.", "A church."]

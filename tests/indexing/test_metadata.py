@@ -56,7 +56,7 @@ class TestAFilter:
         ("==", "2024-05-03", {"cranes.csv"}),
         (">=", "2025-01-01", set()),
     )
-    def test_by_date_compares_days(self, folder: Path, operator: str, day: str, found: set[str]) -> None:
+    def test_a_filter_by_date_compares_days(self, folder: Path, operator: str, day: str, found: set[str]) -> None:
         assert _search("modified", operator, day) == found
 
     def test_by_kind_name_and_section(self, folder: Path) -> None:

@@ -216,7 +216,7 @@ class TestHostile:
     @pytest.mark.parametrize(
         ("data", "reason"),
         [
-            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "encrypted, or of a version before 2007"),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "encrypted, or from before Office 2007"),
             (b"PK\x03\x04 broken", "damaged"),
             (b"Just text.", "damaged"),
             (with_part(make_docx(lambda document: None), "[Content_Types].xml", b"<a"), "damaged"),

@@ -51,7 +51,7 @@ class TestRepliesThatAreCutOff:
         assert (cut["caller"], cut["limit"]) == ("reasoner", 512)
         assert result["errors"] == [], "it happened once, and a whole reply followed"
 
-    async def test_are_not_searched_for(self):
+    async def test_cut_off_queries_are_not_searched_for(self):
         result = await run(scripted(f"Thought: a\nAction: Search_Engine\nAction Input: alp{CUT}", answer()))
 
         assert result["counts"]["total"] == 0
@@ -103,7 +103,7 @@ class TestRepliesThatAreCutOff:
 class TestAForcedReplyThatSearches:
     SEARCHES = (search("alpha"), search("beta"), search("alpha"), search("beta"))
 
-    async def test_is_no_answer(self):
+    async def test_a_forced_reply_that_searches_is_not_an_answer(self):
         last = search("more", thought="I need to search for more.")
 
         result = await run(scripted(*self.SEARCHES, last))

@@ -63,14 +63,14 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Own:
 
 
 class TestAreImportedIn:
-    def test_ask(self, own: Own):
+    def test_ask_imports_own_modules(self, own: Own):
         own()
 
         result = CliRunner().invoke(app, ["ask", QUESTION, "--pipeline", "mine", "--json"])
 
         assert [document["title"] for document in json.loads(result.stdout)["documents"]] == ["My shelf"]
 
-    def test_evaluate(self, own: Own, tmp_path: Path):
+    def test_evaluate_imports_own_modules(self, own: Own, tmp_path: Path):
         own()
         questions = tmp_path / "questions.jsonl"
         line = {"id": "q1", "question": QUESTION, "answers": ["Beta"]}
@@ -83,7 +83,7 @@ class TestAreImportedIn:
         (prediction,) = (tmp_path / "run" / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
         assert "My shelf" in prediction
 
-    def test_serve(self, own: Own, monkeypatch: pytest.MonkeyPatch):
+    def test_serve_imports_own_modules(self, own: Own, monkeypatch: pytest.MonkeyPatch):
         own()
         monkeypatch.setenv("PREFRAG_SERVE", "mine")
 
@@ -92,7 +92,7 @@ class TestAreImportedIn:
 
         assert [document["title"] for document in result["documents"]] == ["My shelf"]
 
-    def test_a_package(self, own: Own):
+    def test_an_own_package_is_imported(self, own: Own):
         own("my_shelves.wooden.Shelf", "my_shelves/wooden.py").joinpath("my_shelves", "__init__.py").touch()
 
         assert pipelines.ask(QUESTION, pipeline="mine")["documents"][0]["title"] == "My shelf"

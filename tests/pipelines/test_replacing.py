@@ -105,7 +105,7 @@ class TestWhatTheYamlRepeats:
     """The source of a supplement has the parameters of the source of a step, by an anchor."""
 
     @for_each("key", "web.observed_last", "RetrievalSource.observed_last")
-    def test_follows(self, key: str):
+    def test_a_repeated_yaml_block_follows_the_replacement(self, key: str):
         parts = parameters({key: True})
 
         assert parts["web"]["observed_last"] is parts["web_again"]["observed_last"] is True
@@ -218,15 +218,15 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
     (
         "moon.top_k",
         3,
-        r"'moon.top_k' in `replace` names no component and no class.*components are start, rewriter,.*ChatModel",
+        r"'moon.top_k' in `replace` names neither a component nor a class.*components are start, rewriter,.*ChatModel",
     ),
     ("Judge", GENERATOR, "the classes .*SourceSwitchJudge"),
     ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
     ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
     ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
-    ("start.sources.2", "x", "'2' is no position in a list of 2: count from 0"),
+    ("start.sources.2", "x", "'2' is not valid in a list of 2: count from 0"),
     ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
-    ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
+    ("local.retriever", ScriptedRetriever, "is neither a plain value nor a component"),
     ("start.sources", [{"local"}], "cannot be written as YAML"),
     ("ChatModel", OpenAIChatGenerator(Secret.from_token("k")), "'ChatModel' .* Cannot serialize token-based secret"),
     ("judge.judge", "oracle", "judge is 'oracle'"),

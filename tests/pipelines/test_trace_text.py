@@ -104,16 +104,16 @@ from tests.for_each import for_each
         "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
     ),
     ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-    ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
+    ("exhausted", {"replies": 4}, "Steps used up: the model has to answer now (replies: 4)"),
     ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
     ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
     ("asked_back", {"text": "What do you mean?"}, "Asked back: What do you mean?"),
-    ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
+    ("rewritten", {"question": None}, "Follow-up: could not be rewritten to stand alone, so it is used as it is"),
     (
         "cut",
         {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
-        "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
+        "Cut to fit the judge's window of 4096 tokens (passages left out: 2, shortened: 1)",
     ),
     *(
         ("read", {"text": "1974 [1]", "probability": likely, "certainty": certainty}, f"Read: 1974 [1] ({words})")
@@ -123,14 +123,14 @@ from tests.for_each import for_each
             (0.116, "not_found", "12% likely, not given"),
         )
     ),
-    ("read", {"text": "", "probability": 0.0, "certainty": "not_found"}, "Read: no answer stands in the passages"),
+    ("read", {"text": "", "probability": 0.0, "certainty": "not_found"}, "Read: the passages do not contain an answer"),
     ("without_model", {"text": "The answer was not reviewed."}, "The answer was not reviewed."),
     ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
     ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
     (
         "selection",
         {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
-        "Selected by cfs (2 pairs classified, 1 positive): A · B",
+        "Selected by cfs (pairs classified: 2, positive: 1): A · B",
     ),
     ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
     (

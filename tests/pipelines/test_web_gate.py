@@ -39,7 +39,7 @@ def over(store: TantivyDocumentStore, *script: str, **settings: Any) -> Any:
 
 
 class TestAQueryThatIsTooLong:
-    async def test_is_not_sent(self):
+    async def test_a_query_that_is_too_long_is_not_sent(self):
         result = await run(scripted(answer("1812", "INCORRECT"), answer()), LONG)
 
         assert sent(result) == []

@@ -159,7 +159,7 @@ class TestLimits:
 class TestCors:
     PREFLIGHT = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST"}
 
-    def test_is_closed(self, served: Served):
+    def test_cors_is_closed_by_default(self, served: Served):
         response = served().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
 
         assert "access-control-allow-origin" not in response.headers

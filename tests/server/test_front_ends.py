@@ -235,7 +235,7 @@ class TestNotes:
 
         text = content(client, max_steps=1)
 
-        assert "\n\nNote: the steps were used up, so the model had to answer.\n\n" in text
+        assert "\n\nNote: the model ran out of steps and had to answer.\n\n" in text
 
     def test_what_is_not_found_says_so(self, served: Served):
         client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})

@@ -12,7 +12,7 @@ class TestOpenPaths:
         *("/prefrag/run", "/v1/chat/completions", "/ready", "/openapi.json", "/status/prefrag", "/"),
         *("/page/main.js", "/pipelines"),
     )
-    def test_what_is_served(self, path: str):
+    def test_served_paths_are_open(self, path: str):
         assert is_open(path)
 
     @for_each(
@@ -20,7 +20,7 @@ class TestOpenPaths:
         *("", "/deploy-yaml", "/docs", "/redoc", "/page/", "/page/../x.js", "/page/main", "/run", "/a/b/run"),
         *("/ready/x", "/v1/files", "/ready\n"),
     )
-    def test_what_is_not(self, path: str):
+    def test_other_paths_are_closed(self, path: str):
         assert not is_open(path)
 
     def test_drawing_stays_closed_because_it_sends_the_graph_to_a_server_outside(self):

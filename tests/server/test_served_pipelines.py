@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.server.keys import add_key
-from prefrag.server.served_pipelines import choose_pipelines, leaves_out
+from prefrag.server.served_pipelines import choose_pipelines, skips_broken
 
 SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
 WRAPPER = """
@@ -50,14 +50,14 @@ def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_prefrag_alone_by_default(own: Path):
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"]}
-    assert not leaves_out()
+    assert not skips_broken()
 
 
 def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_SERVE", " mspr, mine,")
 
     assert list(choose_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
-    assert not leaves_out()
+    assert not skips_broken()
 
 
 def test_all_are_the_shipped_ones_and_ones_own_which_goes_before_a_shipped_one_of_its_name(
@@ -66,7 +66,7 @@ def test_all_are_the_shipped_ones_and_ones_own_which_goes_before_a_shipped_one_o
     monkeypatch.setenv("PREFRAG_SERVE", "all")
 
     assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
-    assert leaves_out()
+    assert skips_broken()
 
 
 def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -49,7 +49,7 @@ def test_questions_without_gold_passages_are_left_out(tmp_path: Path):
             1,
             r"corpus.jsonl holds two passages with the id 'p': give each its own",
         ),
-        (("p",), [passage("p")], 25, "has 1 questions .* needs at least 25"),
+        (("p",), [passage("p")], 25, "too few questions .*: 1, but training needs at least 25"),
     ],
     ids=["a gold passage that the corpus lacks", "two passages with one id", "too few questions"],
 )

@@ -1,4 +1,4 @@
-"""Simulate runs over documents of one's own: many passages under one title, no links, and short questions."""
+"""Simulate runs over a user's own documents: many passages under one title, no links, and short questions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
-# Of the articles at home some are there in part, as a file is that does not say everything.
+# Some articles at home are incomplete, like a file that does not say everything.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
 _SAME_ARTICLE = 0.6
 _PAIRS = 30
 _QUERIES_IN_WORDS = 0.35
-# Names that files have, of which none says what the file is about.
+# Typical file names that say nothing about the content.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
 
 

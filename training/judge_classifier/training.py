@@ -39,8 +39,8 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2
 HOME = "home"
-# Files at home are easily told from the datasets, so they weigh a third of one; but a needed passage counts twice
-# there, because what one's own files hold is rarely elsewhere. Chosen by cross-validation, and by leaving MuSiQue out.
+# Trees easily tell files at home from the datasets, so they weigh a third of one; but a needed passage counts twice
+# there, because what a user's files hold is rarely elsewhere. Chosen by cross-validation, and by leaving MuSiQue out.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # A small dataset teaches more when its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
@@ -75,8 +75,8 @@ def train_judge(
 ) -> Training[HeldBack]:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
-    A training that was interrupted goes on from the last dataset that it had run; until it ends, a folder beside the
-    output keeps the steps.
+    An interrupted training continues from the last dataset that it had run; until it ends, a folder beside the output
+    keeps the steps.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
@@ -165,7 +165,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     if len(verdicts) < 2:
         verdict = "keeps" if any(verdicts) else "switches"
         raise ValueError(
-            f"In all {len(steps)} steps a perfect judge {verdict}: there is nothing to learn. Give questions of which "
+            f"A perfect judge {verdict} in every step (of {len(steps)}): nothing to learn. Give questions of which "
             "one source holds some gold passages and lacks others."
         )
     sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
@@ -203,7 +203,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the steps by all that they depend on, so that those of another training are not taken for them."""
+    """Name the steps by everything they depend on, so that they are not confused with those of another training."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)

@@ -41,7 +41,7 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# After the concurrent questions and this many more, a model that none of them reached counts as absent.
+# A model counts as absent once the concurrent questions and this many more have all failed to reach it.
 _FURTHER_FAILED = 5
 
 
@@ -207,7 +207,7 @@ def _run_all(
     with closing(results):
         for ended, (question, run) in enumerate(results, start=1):
             if isinstance(run, str):
-                # Nothing of it is kept: the same command runs the question again.
+                # None of it is kept: the same command runs the question again.
                 failed += 1
                 report(f"{name}: question {question.id} failed: {run}")
             else:
@@ -237,7 +237,7 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
                 done[run["id"]] = run
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file}, line {number}, is no run ({error}): delete the line; its question is run again."
+                f"{file}, line {number}, is not a run ({error}): delete the line; its question is run again."
             ) from error
     return done
 
@@ -337,7 +337,7 @@ def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
-    # How many pairs are kept of what was sampled may change from call to call; what is sampled may not.
+    # The number of pairs kept may change between calls; what is sampled may not.
     return {
         "pipeline": plan.pipeline,
         "labels": plan.labels,

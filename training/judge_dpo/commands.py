@@ -12,7 +12,7 @@ import typer
 from prefrag.components.worker_options import RayCluster, Workers
 from prefrag.training.commands import Datasets, Model, read_datasets, say
 
-# Everything heavy is imported where it is used, so that help comes at once.
+# Heavy modules are imported where they are used, so that --help is instant.
 Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The settings, see docs/training.md.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One of them; repeat it.")]
 

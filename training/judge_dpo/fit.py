@@ -212,7 +212,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         warmup_steps=0,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        # None cuts and drops nothing; check_lengths has refused what does not fit.
+        # None means that nothing is cut or dropped; check_lengths has refused what does not fit.
         max_length=None,
         bf16=True,
         gradient_checkpointing=True,
@@ -243,7 +243,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Loaded as the model was: trl would read it again from where its settings say that it lies.
+        # Loaded in the same way as the model: trl would read it again from the place that its settings name.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,

@@ -22,7 +22,7 @@ _PARTS = {
     "mlp.down_proj": "ffn_down",
 }
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
-# The architectures whose layers are named so; those of llama.cpp's family llama turn the rows of queries and keys.
+# The architectures with these layer names; those in llama.cpp's family llama reorder the rows of queries and keys.
 _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}
 
 
@@ -33,7 +33,7 @@ class UnknownArchitecture(BadInput):
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     """Write an adapter of PEFT as a GGUF file.
 
-    The adapter stays apart from the model: written back into weights of 4 bits, what was learnt is rounded away.
+    The adapter stays separate from the model: merged back into 4-bit weights, what was learnt would be rounded away.
     """
     import gguf
     from safetensors.numpy import load_file
@@ -46,7 +46,7 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     is_turned = _ARCHITECTURES[config.model_type]
     settings = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     if settings.get("use_rslora") or settings.get("use_dora") or settings.get("alpha_pattern"):
-        raise UnknownArchitecture(f"{adapter} is no plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
+        raise UnknownArchitecture(f"{adapter} is not a plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
     writer = gguf.GGUFWriter(output, "llama" if is_turned else config.model_type)
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")

@@ -57,7 +57,7 @@ class GoldPassages:
             for one in passages
             for sentence in _SENTENCE_END.split(one.content or "")
         ]
-        # Where nothing is missing any more, the question is all that an analysis can come close to.
+        # If nothing is missing any more, the question is all that an analysis can come close to.
         return Gold(bool(found), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:

@@ -111,7 +111,7 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
     """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
 
-    Where one verdict is too rare, the other is cut in proportion.
+    If one verdict is too rare, the other is cut in proportion.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)

@@ -30,8 +30,8 @@ class SamplingJudge:
     """Sample nine replies to the prompt of a :class:`ModelJudge`, and go on with the gold verdict (appendix C).
 
     What was sampled is an event of the run's trace. With ``own`` the run goes on as in the authors' code: with the
-    verdict of the preferred reply, and where none agrees with gold with that of the first. Without a verdict the
-    passages are kept, so that doubt sends nothing out.
+    verdict of the preferred reply, or, if none agrees with gold, of the first. Without a verdict the passages are kept,
+    so that doubt sends nothing out.
     """
 
     def __init__(

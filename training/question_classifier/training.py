@@ -82,7 +82,7 @@ def train_questions(
 ) -> Training[HeldBack]:
     """Train the trees; the same files, answers and seed give the same trees.
 
-    The runs that give the labels stay in a folder beside the output, so that a training that was interrupted goes on.
+    The runs that give the labels stay in a folder beside the output, so that an interrupted training can continue.
     """
     training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
     model = experiment or Experiment(llm=SIMULATED)

@@ -14,7 +14,7 @@ from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 
 # The server takes up to 65,536 terms a query.
 _KEYS_A_SEARCH = 10_000
@@ -88,7 +88,7 @@ class ElasticsearchTitles:
         for key, text in titles.items():
             ranked = {
                 "multi_match": {
-                    "query": one_form(text),
+                    "query": normalize_unicode(text),
                     "type": "most_fields",
                     "fields": [TITLE_FIELD, "content"],
                 }

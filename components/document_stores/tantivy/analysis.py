@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from prefrag.components.text.unicode_form import WITHOUT_BLANKS, one_form
+from prefrag.components.text.unicode_form import WITHOUT_BLANKS, normalize_unicode
 
 # The languages for which tantivy 0.27 has stop words, and all those that it can stem.
 _WITH_STOP_WORDS = (
@@ -54,7 +54,7 @@ def indexed_form(text: str) -> str:
     if text.isascii():
         return text
     # A lone surrogate, which some PDF readers produce, cannot be encoded.
-    text = one_form(text).encode("utf-8", "replace").decode("utf-8")
+    text = normalize_unicode(text).encode("utf-8", "replace").decode("utf-8")
     return _RUN.sub(_pair_signs, text).strip()
 
 

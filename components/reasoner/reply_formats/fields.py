@@ -30,7 +30,7 @@ _BOXED = re.compile(
 _TEXT = re.compile(r"\\(?:text|math)\w*\s{0,9}\{(?P<answer>.*)\}")
 _LIST_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])\s")
 FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
-# What stands for no tool: the model has what it needs.
+# Words that mean "no tool": the model has what it needs.
 _NO_TOOL = re.compile(
     rf"\W*(?:{FINISH.pattern}|(?:none|null|nothing|n/?a)\b.*"
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
@@ -52,7 +52,7 @@ _CITED_BELOW = re.compile(
     re.IGNORECASE,
 )
 _SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
-# Only what the model says of itself: "Looking for Alaska" and "no need to search" may stand in an answer.
+# Only what the model says about itself: "Looking for Alaska" and "no need to search" may occur in an answer.
 _ANNOUNCED = re.compile(
     r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| need to| want to| would (?:like|need|have) to"
     r"| am going to)\b"
@@ -91,7 +91,7 @@ _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almo
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
-        # A negation of a negative label is no clear label.
+        # The negation of a negative label is not a clear label.
         (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
         (
             rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
@@ -105,7 +105,7 @@ _LABELS = tuple(
         (r"correct", Label.CORRECT),
     )
 )
-# Words that stand for a label only where none is named.
+# Words that count as a label only if none is named.
 _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
@@ -114,7 +114,7 @@ _REASON = re.compile(
     r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
     re.IGNORECASE,
 )
-# Before the word, a doubt in words that are no plain negation: "unlikely to be CORRECT" is no label at all.
+# A doubt before the label that is not a plain negation: "unlikely to be CORRECT" does not count as a label.
 _DOUBTED = re.compile(
     r"\b(?:no(?!\s+doubt)|none|nothing|(?<!without )(?<!beyond )(?<!no )doubt(?:s|ed|ful)?|unlikely|unclear|unsure"
     r"|unable|uncertain|if|whether|fail(?:s|ed)?)\b[^.:;\n]{0,200}\bcorrect(?![^\W_])"
@@ -127,9 +127,9 @@ def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
     The longer labels contain the shorter ones, so each is removed from the text before the next is searched for; a
-    negated label is another one ("not fully correct" is PARTIALLY CORRECT). Where a reason behind the label names
-    others, the label is the one before the reason. A field that still names more than one (a repetition of the
-    prompt's list) gives none.
+    negated label is a different one ("not fully correct" is PARTIALLY CORRECT). If the reason after a label names
+    others, the label is the one before the reason. A field that still names more than one (a repetition of the prompt's
+    list) gives none.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
@@ -243,7 +243,7 @@ def _find_citations(line: str) -> int:
 
 
 def announces_search(text: str) -> bool:
-    """Check whether a model states that it is going to search, so that the text is no answer."""
+    """Check whether a model says that it is going to search, so that the text is not an answer."""
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 
@@ -278,7 +278,7 @@ def plain_query(text: Any) -> str:
 
 
 def is_no_tool(text: str) -> bool:
-    """Check whether an action, or its input, stands for none: the model has what it needs."""
+    """Check whether an action, or its input, means that no tool is wanted: the model has what it needs."""
     return _NO_TOOL.fullmatch(" ".join(shorten(text).split())) is not None
 
 

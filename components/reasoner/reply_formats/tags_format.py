@@ -23,7 +23,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, 
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
-# A model that goes on without end repeats its tags; every step of the reading looks at no more than these.
+# A model that does not stop repeats its tags; each step of the parsing looks at no more than these.
 _MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
 _THINKING = ("think", "thinking")
@@ -66,7 +66,7 @@ class TagsFormat(Block, ReplyFormat):
         self.names = (think, search, answer, observation)
         wrong = next((name for name in self.names if not re.fullmatch(r"[A-Za-z][\w.-]*", str(name))), None)
         if wrong is not None:
-            raise ValueError(f"'{wrong}' is no name of a tag: give the word alone, as in `search: search`.")
+            raise ValueError(f"'{wrong}' is not the name of a tag: give the word alone, as in `search: search`.")
         if len({name.lower() for name in self.names}) < len(self.names):
             raise ValueError("Two tags have the same name: think, search, answer and observation each need their own.")
 
@@ -150,7 +150,7 @@ class TagsFormat(Block, ReplyFormat):
 
     def _tool(self, tag: re.Match[str], tools: Sequence[Tool]) -> Tool | None:
         if _is(tag, self.search):
-            # These models know only this tag; where there are several sources, the router chooses.
+            # These models know only this tag; if there are several sources, the router chooses.
             return tools[0] if len(tools) == 1 else Tool(self.search, "")
         return find_tool(tag["name"], tools)
 

@@ -43,7 +43,7 @@ _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# Behind a quotation mark it is what a passage says.
+# After a quotation mark it is quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
 )
@@ -103,7 +103,7 @@ class TextFormat(ReplyFormat):
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
-        # At the beginning of a line alone: a thought may quote a passage that holds the word.
+        # Only at the beginning of a line: a thought may quote a passage that contains the word.
         return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
@@ -111,7 +111,7 @@ class TextFormat(ReplyFormat):
         parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
-                # The model invented it, so nothing behind it counts.
+                # The model invented it, so nothing after it counts.
                 parts = parts[:index]
                 break
             if name == "Action" and not must_answer:
@@ -185,7 +185,7 @@ class TextFormat(ReplyFormat):
         # The prompt ends with "Final Answer:", so a reply that goes on from there starts with the answer itself.
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
         for index, (name, value) in enumerate(parts):
-            # The thought before a search, and the announcement of one, are no answers.
+            # The thought before a search, or the announcement of one, is not an answer.
             is_answer = name == "" or (name == "Thought" and not searches)
             if value and is_answer and not announces_search(value):
                 return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)

@@ -86,7 +86,7 @@ class ToolsFormat(ReplyFormat):
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
         if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
-            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer.
+            # The chat generator drops a call whose arguments are not JSON. The text beside a call is not an answer.
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
@@ -138,7 +138,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call: some models use another name for it. A list is none, nor is a number."""
+    """Read the query of a call, which some models name differently; a list or a number is not a query."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""

@@ -1,1 +1,1 @@
-"""Documentation that packages ship, as somebody's own files, and how often the judge leaves them without need."""
+"""Documentation shipped by packages, as a user's own files, and how often the judge leaves them without need."""

@@ -167,7 +167,7 @@ class TestLoading:
     def test_a_file_that_is_no_model_is_named(self, tmp_path: Path, begins: str):
         path = tmp_path / "text.gguf"
         path.write_text(begins)
-        with pytest.raises(RuntimeError, match=r"text\.gguf is no GGUF file.*PREFRAG_LLM_GGUF"):
+        with pytest.raises(RuntimeError, match=r"text\.gguf is not a GGUF file.*PREFRAG_LLM_GGUF"):
             EmbeddedChatGenerator(str(path)).warm_up()
 
     def test_a_missing_package_states_what_to_install(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

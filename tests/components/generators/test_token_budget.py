@@ -101,7 +101,7 @@ class TestFit:
             id="what does not fit without its text either is dropped",
         ),
     )
-    def test_shortens(self, steps: Any, window: int, ids: list[str], cut: int, shortened: int, end: str):
+    def test_shortens_documents(self, steps: Any, window: int, ids: list[str], cut: int, shortened: int, end: str):
         fitted = fit([[Document(id=key, content=content) for key, content in step] for step in steps], window)
 
         assert (shown(fitted), fitted.documents_cut, fitted.documents_shortened) == (ids, cut, shortened)

@@ -16,15 +16,15 @@ class TestReadBoolean:
         *(True, "True", "true", " TRUE ", '"True"', "`true`", "**True**", "True.", "yes"),
         *(1, "True, because it is new"),
     )
-    def test_true(self, value: Any):
+    def test_words_for_true_are_read(self, value: Any):
         assert read_boolean(value) is True
 
     @for_each("value", False, "False", "false.", "'False'", "NO", 0, "0")
-    def test_false(self, value: Any):
+    def test_words_for_false_are_read(self, value: Any):
         assert read_boolean(value) is False
 
     @for_each("value", None, "", "maybe", "True or False", "No doubt", "Truest", 2, [], {"status": True})
-    def test_neither(self, value: Any):
+    def test_other_words_are_neither_true_nor_false(self, value: Any):
         assert read_boolean(value) is None
 
     @given(st.text() | st.integers() | st.floats() | st.none())

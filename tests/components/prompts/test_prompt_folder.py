@@ -14,7 +14,7 @@ from tests.own_prompts import write_prompts
 
 class TestModes:
     @for_each("prompts", "product", "plain")
-    def test_are_two(self, prompts: str):
+    def test_there_are_two_prompt_modes(self, prompts: str):
         check_prompts(prompts)
 
         assert prompt_path("reasoner_text", prompts) == PROMPTS / "reasoner_text.jinja"
@@ -56,7 +56,7 @@ class TestFolder:
         file = tmp_path / name
         file.write_text("Hello")
 
-        with pytest.raises(ValueError, match=f"{name} is no prompt: name it answer_once.jinja, .*passage.jinja"):
+        with pytest.raises(ValueError, match=f"{name} is not a prompt: name it answer_once.jinja, .*passage.jinja"):
             check_prompts(str(tmp_path))
         file.unlink()
 

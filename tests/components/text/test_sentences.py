@@ -101,7 +101,7 @@ class TestStrips:
     def test_one_or_two_sentences_are_one(self, text: str):
         assert split_strips(text, 1) == [text]
 
-    def test_nothing_has_none(self):
+    def test_a_blank_text_has_no_strips(self):
         assert split_strips(" \n", 3) == []
 
     @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 from tests.for_each import for_each
 
 
@@ -16,10 +16,10 @@ from tests.for_each import for_each
     ("\ud800 half of a pair", "\ud800 half of a pair"),
 )
 def test_what_looks_the_same_is_the_same(text: str, form: str):
-    assert one_form(text) == form
+    assert normalize_unicode(text) == form
 
 
 @given(st.text())
 def test_the_form_of_a_text_is_its_own(text: str):
-    form = one_form(text)
-    assert one_form(form) == form == one_form(unicodedata.normalize("NFD", text))
+    form = normalize_unicode(text)
+    assert normalize_unicode(form) == form == normalize_unicode(unicodedata.normalize("NFD", text))

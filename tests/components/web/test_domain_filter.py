@@ -43,7 +43,7 @@ def test_denied_domains_drop_those_and_what_is_below_them(domain: str):
 
 @for_each("written", "", "https://", "*", "example.*", "two words", False)
 def test_what_is_no_domain_is_refused(written: Any):
-    with pytest.raises(ValueError, match=r"is no domain: it looks like example\.org"):
+    with pytest.raises(ValueError, match=r"is not a domain: give one such as example\.org"):
         DomainFilter(denied=[written])
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.evaluation.datasets import read_passages
 from tests.for_each import for_each
 
@@ -53,4 +53,4 @@ def test_what_was_written_is_read(rows: list[tuple[int, str, str]]) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter="\t").writerows([("id", "text", "title"), *rows])
         found = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
-    assert found == [(str(number), one_form(text.strip()), one_form(title.strip())) for number, text, title in rows]
+    assert found == [(str(number), *(normalize_unicode(each.strip()) for each in texts)) for number, *texts in rows]

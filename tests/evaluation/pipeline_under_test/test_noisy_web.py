@@ -135,7 +135,7 @@ class TestInAPipeline:
             pipeline = ready.build()
             source = pipeline.get_component("web")
             assert isinstance(source, RetrievalSource)
-            assert (source.external, source.leaves) == (True, False)
+            assert (source.external, source.leaves_machine) == (True, False)
             again = component_from_dict(NoisyWeb, component_to_dict(source.retriever, "web"), "web")
             assert again.to_dict() == source.retriever.to_dict()
 

@@ -40,7 +40,7 @@ class TestChanges:
         ("local.observed_last", "changes no setting: write PATH=VALUE"),
         ("=true", "changes no setting"),
         ("local.nothing=1", "RetrievalSource has no parameter 'nothing'"),
-        ("nothing.top_k=1", "names no component"),
+        ("nothing.top_k=1", "names neither a component"),
         ("start.sources=[local", "is not YAML"),
         ("local.nothing=@prefrag_linked", "prefrag_linked has no 'local.nothing' to take over"),
     )

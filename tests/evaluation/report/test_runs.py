@@ -94,7 +94,7 @@ def test_gold_passages_that_the_corpus_lacks_are_in_the_note(tmp_path: Path) -> 
 
     warnings = {run.name: run.warnings for run in read_runs([tmp_path])}
 
-    assert warnings == {"a": ("gold passages not in the corpus: 2, of 1 questions",), "b": (), "c": ()}
+    assert warnings == {"a": ("gold passages not in the corpus: 2 (questions: 1)",), "b": (), "c": ()}
 
 
 def test_a_last_line_that_was_never_finished_is_left_out(tmp_path: Path) -> None:

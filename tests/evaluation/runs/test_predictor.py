@@ -31,7 +31,7 @@ def test_earlier_turns_are_asked_with_a_question_and_kept_in_its_line(tmp_path: 
 
 
 class TestQuestionsThatFail:
-    def test_are_tried_again(self, tmp_path: Path):
+    def test_failed_questions_are_tried_again(self, tmp_path: Path):
         ended = run(pipeline(tmp_path, QUESTIONS, failures={"q1": 1}), retries=1)
 
         assert ended.metrics["errors"] == 0
@@ -85,7 +85,7 @@ class TestQuestionsThatFail:
 
         assert run(pipeline(tmp_path, QUESTIONS, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
 
-    def test_fail_at_the_deadline(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_questions_fail_at_the_deadline(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(HANG_AFTER, "0")
 
         ended = run(boxes, chosen=QUESTIONS[:1], deadline=0.01, retries=0)

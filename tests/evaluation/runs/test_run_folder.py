@@ -131,13 +131,17 @@ class TestResuming:
         with pytest.raises(ValueError, match="other settings: .*questions was"):
             run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
 
-    def test_a_setting_that_an_earlier_version_lacks_is_no_difference(self, boxes: Path, output: Path):
+    def test_a_setting_that_an_earlier_version_lacks_must_be_off(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=3)
         config = read(output, "config.json")
         del config["judged"]
         (output / "config.json").write_text(json.dumps(config))
 
         assert run(boxes, output=output, limit=4).metrics["n"] == 4
+        del config["prompts_sha256"]
+        (output / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ValueError, match="prompts_sha256 was not recorded and is now"):
+            run(boxes, output=output, limit=5)
 
     def test_an_edited_pipeline_is_another_one(self, boxes: Path, output: Path):
         run(boxes, output=output)
@@ -151,7 +155,7 @@ class TestResuming:
         path = output / "predictions.jsonl"
         path.write_text("{\n" + path.read_text())
 
-        with pytest.raises(ValueError, match=r"line 1, is no prediction .*: delete the line"):
+        with pytest.raises(ValueError, match=r"line 1, is not a prediction .*: delete the line"):
             run(boxes, output=output)
 
     @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])
@@ -161,7 +165,7 @@ class TestResuming:
         changed = [{**first, part: 5}, *rest]
         (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
 
-        with pytest.raises(ValueError, match=rf"line 1, is no prediction \(its '{part}' is no"):
+        with pytest.raises(ValueError, match=rf"line 1, is not a prediction \(its '{part}' is no"):
             run(boxes, output=output)
 
     def test_a_folder_that_cannot_be_made_is_refused_before_the_first_run(self, boxes: Path, tmp_path: Path):

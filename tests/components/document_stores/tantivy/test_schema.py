@@ -13,7 +13,7 @@ from tests.for_each import for_each
 
 
 class TestDocuments:
-    def test_come_back_whole(self, store):
+    def test_documents_come_back_whole(self, store):
         meta = {
             "title": "Tür",
             "page": 3,

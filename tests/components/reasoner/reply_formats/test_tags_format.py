@@ -26,7 +26,7 @@ def read(text: str, must_answer: bool = False, tools: Any = ONE, **tags: str) ->
 class TestTags:
     @for_each("name", "<search>", "two words", "", "1st")
     def test_that_are_no_names_or_two_of_one_name_are_refused(self, name: str):
-        with pytest.raises(ValueError, match="is no name of a tag"):
+        with pytest.raises(ValueError, match="is not the name of a tag"):
             TagsFormat(search=name)
         with pytest.raises(ValueError, match="same name"):
             TagsFormat(search="find", answer="Find")
