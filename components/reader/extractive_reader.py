@@ -236,7 +236,7 @@ class ExtractiveReader(Block):
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
-            span = spans.candidates[place]
+            span = spans.candidates[_stating_place(place, spans, look)]
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
             begin = span.begin - (len(passage_text(title, text)) - len(text))
@@ -278,6 +278,12 @@ class ExtractiveReader(Block):
         with _loading:
             # A forked process does not have its parent's threads, so it needs an encoder of its own.
             return _load(self._folder, os.getpid())
+
+
+def _stating_place(place: int, spans: span_features.Spans, look: SecondLook) -> int:
+    """Find where an answer is stated: of all places that have it, in the sentence that holds most of the question."""
+    same = [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
+    return max(same, key=lambda other: (look.holds_of(spans.candidates[other]), other == place))
 
 
 _loading = threading.Lock()

@@ -70,6 +70,10 @@ class SecondLook:
         """Let the encoder read the passage of a candidate without the others."""
         return self._read([self._passages[candidate.passage]])
 
+    def holds_of(self, candidate: SpanCandidate) -> float:
+        """Measure how much of the question the sentence of a candidate holds with its title, from 0 to 1."""
+        return held_weight(self._asked, self._held(candidate))
+
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question the sentence of a candidate holds, its title and the candidate included.
 
@@ -79,7 +83,7 @@ class SecondLook:
         """
         held = self._held(candidate)
         added = held_weight(self._asked, self._second(candidate)[1] - held)
-        return held_weight(self._asked, held), held_weight(self._head, held), added
+        return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
         """Find the rarest word of the question that is absent: what is asked about may be another thing.

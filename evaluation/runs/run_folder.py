@@ -31,11 +31,12 @@ class RunFolder:
         """Check that the folder holds this run, or no run; nothing is written."""
         before = self.config()
         if before is not None:
-            # Only settings that both have are compared, because other versions of the project write others.
+            # What another version did not record may have been something else, but for what is off or empty.
             differing = [
-                f"{key} was {_as_json(before[key])} and is now {_as_json(config[key])}"
-                for key in sorted(before.keys() & config.keys())
-                if key not in FREE and not _is_same(key, before[key], _plain(config[key]))
+                f"{key} was {_as_json(before[key]) if key in before else 'not recorded'} and is now "
+                f"{_as_json(config.get(key))}"
+                for key in sorted(before.keys() | config.keys())
+                if key not in FREE and not _is_same(key, before.get(key), _plain(config.get(key)))
             ]
             if differing:
                 raise ValueError(
@@ -165,6 +166,8 @@ def _plain(value: Any) -> Any:
 
 
 def _is_same(key: str, before: Any, now: Any) -> bool:
+    if before is None and not now:
+        return True
     if key in PATHS and isinstance(before, str) and isinstance(now, str):
         return before == now or Path(before).expanduser().resolve() == Path(now).expanduser().resolve()
     return bool(before == now)

@@ -49,6 +49,20 @@ def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_que
         assert titled.sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
 
 
+def test_an_answer_that_stands_in_several_places_is_shown_where_it_is_stated(reader):
+    texts = {
+        "Tobias Greaves": "Tobias Greaves joined in 1980 and spent five years on the Shearwater Meter, whose four-beam "
+        "head he patented.",
+        "Shearwater Meter": "It listens to the echo of four beams. Tobias Greaves designed it, and it was sold from 1985.",
+    }
+    documents = [Document(content=text, meta={"title": title}) for title, text in texts.items()]
+
+    found = reader.read("Who designed the Shearwater Meter?", documents)
+
+    assert (found[0].text, found[0].document) == ("Tobias Greaves", documents[1])
+    assert found[0].sentence == "Tobias Greaves designed it, and it was sold from 1985."
+
+
 @for_each(
     "question",
     "Which film came out first, Kestrel Lamp or The Merlin Hour?",

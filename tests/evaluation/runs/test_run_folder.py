@@ -131,13 +131,17 @@ class TestResuming:
         with pytest.raises(ValueError, match="other settings: .*questions was"):
             run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
 
-    def test_a_setting_that_an_earlier_version_lacks_is_no_difference(self, boxes: Path, output: Path):
+    def test_a_setting_that_an_earlier_version_lacks_must_be_off(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=3)
         config = read(output, "config.json")
         del config["judged"]
         (output / "config.json").write_text(json.dumps(config))
 
         assert run(boxes, output=output, limit=4).metrics["n"] == 4
+        del config["prompts_sha256"]
+        (output / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ValueError, match="prompts_sha256 was not recorded and is now"):
+            run(boxes, output=output, limit=5)
 
     def test_an_edited_pipeline_is_another_one(self, boxes: Path, output: Path):
         run(boxes, output=output)
