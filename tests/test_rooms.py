@@ -31,11 +31,11 @@ BUDGET = {
     "cli": 2_384,
     "components": 20_117,
     "evaluation": 9_123,
-    "indexing": 5_630,
+    "indexing": 5_633,
     "pipelines": 1_941,
     "server": 5_652,
     "training": 5_896,
-    "tests": 53_496,
+    "tests": 53_514,
 }
 
 
