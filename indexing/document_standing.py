@@ -1,4 +1,4 @@
-"""Find out whether a document or a passage says of itself that it is superseded, a draft or old.
+"""Find out whether a document or a passage calls itself superseded, a draft or old.
 
 It is decided by form: the words stand alone, in brackets, in capitals before a dash, at the end of a name or behind
 "status". In a sentence they mean something else, such as the draft horse or the old town: what has none of these forms
@@ -23,7 +23,7 @@ _CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# What is a year old is not old.
+# "A year old" does not mean old.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 _LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
@@ -39,7 +39,7 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match)
 
 
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
-    """Find what a document says of itself: `superseded`, `draft`, `old`, or None.
+    """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
 
     Its text is left out where that is a table or a program; its folders are those within what is indexed.
     """
@@ -51,19 +51,19 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
         return found
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
-        # The records of decisions have a heading for it.
+        # Decision records have a heading for it.
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
         if len(line) <= _LONGEST and (found := _first(_LINES, labelled)):
             return found
     stem = PurePath(name).stem
-    # Underscores too stand around the name of a folder.
+    # Folder names may also be wrapped in underscores.
     plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
     above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
     return _first(_TITLES, title) or _first((*_TITLES, _LAST.search), stem) or above
 
 
 def find_heading_standing(heading: str | None) -> str | None:
-    """Find what the headings above a passage say of it."""
+    """Find what the headings above a passage say about it."""
     parts = (heading or "").split(" > ")
     return next((found for part in parts if (found := _first((*_TITLES, _ALONE.fullmatch), part))), None)
 

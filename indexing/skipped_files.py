@@ -1,4 +1,4 @@
-"""What could not be read of the files of an index, kept beside it, so that it can still be shown later."""
+"""Keep a record, beside an index, of what could not be read from its files, so that it can be shown later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Read why files that are still there were skipped, or read in part: the reason by the path."""
+    """Read why files that still exist were skipped, or only read in part: the reasons by path."""
     try:
         kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -27,7 +27,7 @@ def read_skipped(index: Path) -> dict[str, str]:
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
-    """Keep what an indexing of files and folders has skipped; what was skipped elsewhere stays as it is."""
+    """Record what an indexing of files and folders skipped; the record of other files stays as it is."""
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
     kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
@@ -40,7 +40,7 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     if kept == earlier:
         return
     written = index / f".{_FILE}.{os.getpid()}"
-    # It is no part of the index, which is whole without it.
+    # It is not part of the index, which is complete without it.
     with suppress(OSError):
         written.write_text(json.dumps(kept), encoding="utf-8")
         written.replace(index / _FILE)

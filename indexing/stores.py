@@ -131,7 +131,10 @@ class ElasticsearchPassageStore(PassageStore):
 
     # An acknowledged request is safe, so larger batches would only cost memory.
     batch = 2_000
-    _LISTED = ("title", "file_path", "file_hash", "file_size", "split_count", "corpus", "kind", "date", "modified")
+    _LISTED = (
+        *("title", "file_path", "file_hash", "file_size", "split_count", "corpus"),
+        *("kind", "date", "date_in", "modified", "standing"),
+    )
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
         """Wrap a store and make its earlier writes visible."""

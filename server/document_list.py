@@ -1,4 +1,4 @@
-"""The documents of a collection with what a client may know of each, and the files that could not be read."""
+"""List the documents of a collection with what a client may know about each, and the files that could not be read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # Those that can be searched are named as a filter knows them, which knows no others.
+    # Searchable ones are named as a filter names them; a filter does not know the others.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -64,7 +64,7 @@ def _known_at(path: Path, version: int, collection: str) -> dict[str, dict[str, 
 
 
 def _read_known(collection: str, shared: bool) -> dict[str, dict[str, Any]]:
-    """Read what the first passage of each file knows of it."""
+    """Read what the first passage of each file says about the file."""
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
         return {
             str(passage.meta.get("file_path")): {

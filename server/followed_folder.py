@@ -24,7 +24,7 @@ from prefrag.server.indexing_process import IndexingProcess
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing changes for the first of these, but never for longer than the second.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# How often the folder is looked for and a new try may begin; at first soon after the start.
+# How often the folder is checked and a retry may begin; the first check lets the first questions go ahead.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0

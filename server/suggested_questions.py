@@ -1,4 +1,4 @@
-"""Questions to begin with, made of sentences of one's own documents; each is one that the reader answers from them."""
+"""Suggest first questions, made from sentences of the user's documents; the reader can answer each from them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from prefrag.server.document_list import index_version
 MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0
 _MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000
 _MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5
-# A folder that changes all the time is not read anew for each change; a question that waits goes first.
+# A folder that changes all the time is not read again for every change, and waiting questions go first.
 _PAUSE, _BETWEEN = 60.0, 0.1
-# Words and spaces alone, so that a document can put no address and no markup into a question.
+# Only words and spaces, so that a document cannot put an address or markup into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
 _THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,3}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}})"
@@ -65,7 +65,7 @@ _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|th
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions, good ones or not, of sentences that name the title, the heading, or what has a name."""
+    """Make candidate questions, good or bad, from sentences that name the title, the heading, or a named thing."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences((passage.content or "")[:5_000]):
@@ -81,7 +81,7 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 
 def _name(thing: str, names: list[str]) -> str:
-    """Write what a sentence is about so that it is understood alone; empty where it is not."""
+    """Write what a sentence is about so that it can be understood alone; empty if it cannot."""
     article, _, rest = thing.partition(" ") if re.match(r"(?:the|an?) ", thing, re.IGNORECASE) else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
@@ -132,7 +132,7 @@ class SuggestedQuestions:
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
     """Find questions that the reader answers surely, and from the document of which each was made."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
-    # In an order of no document's making, which is the same each time.
+    # In an order that no document can influence, and that is the same each time.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
     found: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS

@@ -1,4 +1,4 @@
-"""The filter of a run that is narrowed to folders, kinds and dates of files, made from what the indexes hold."""
+"""Make the filter that narrows a run to folders, kinds and dates of files, from what the indexes hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# A year, a month or a day; of the date of a document what begins so.
+# A year, a month or a day; it matches the dates that begin with it.
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 _LISTED = 10
 _Values = Callable[[str], set[str]]
@@ -63,7 +63,7 @@ def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
     for folder in map(_fold, wanted):
-        # Without a name the collection itself is meant.
+        # No name means the collection itself.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
     if not found:
@@ -72,7 +72,7 @@ def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _fold(folder: str) -> str:
-    """Write the name of a folder in the form in which two are compared; nothing leads above the collection."""
+    """Normalise a folder name for comparison; no name leads above the collection."""
     parts = normalize_unicode(folder).casefold().replace("\\", "/").split("/")
     return "/".join(part for part in parts if part.strip() not in ("", "."))
 
@@ -98,7 +98,7 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a date lies in a span; that of a year or a month, where a part of it does."""
+    """Check whether a date lies in a span; a year or a month does if part of it does."""
     held = match[0] if (match := _DATE.match(value)) else ""
     after, before = since or held, until or held
     return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]

@@ -13,7 +13,7 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and advice that saves the first call of a process. A reply always has a limit
+# Parameters that a call can do without, and advice that saves the first call of a process. A reply is limited anyway,
 # under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",

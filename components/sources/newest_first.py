@@ -1,4 +1,4 @@
-"""The order of two passages that are equally good: the newer first."""
+"""Put the newer of two equally good passages first."""
 
 from __future__ import annotations
 

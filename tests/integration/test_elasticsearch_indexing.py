@@ -15,11 +15,13 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing import delete_documents, index, list_documents, prune
 from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes
 from prefrag.indexing.stores import ElasticsearchPassageStore, elasticsearch_store
+from prefrag.server.document_list import describe_documents
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")
@@ -241,6 +243,22 @@ def test_the_metadata_of_files_filters_as_in_the_embedded_index(folder: Path, na
     assert found("kind", "in", ["csv"]) == {"d.csv"}
     with pytest.raises(FilterError, match=r"meta\.file_name.*meta\.folder.*meta\.kind.*meta\.modified"):
         KnownFields(store).check({"field": "meta.date", "operator": "==", "value": "x"})
+
+
+def test_a_question_is_narrowed_and_the_list_says_what_a_file_says_of_itself(tmp_path: Path, name: str) -> None:
+    for written in ("plans/2024-05-06 quay (draft).txt", "plans/quay.md", "mail/quay.txt"):
+        (tmp_path / written).parent.mkdir(exist_ok=True)
+        (tmp_path / written).write_text(f"The quay is mended. {written}")
+    index([tmp_path], index=name, store="elasticsearch")
+
+    retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
+    for wanted, found in (({"folders": ["plans"]}, 2), ({"kinds": [".txt"]}, 2), ({"since": "2024-05"}, 1)):
+        filters = narrow_filters([retriever.document_store], wanted)
+        assert len(retriever.run(query="quay", filters=filters)["documents"]) == found
+    listed = {one["name"]: one for one in describe_documents(name, shared=True)["documents"]}
+    draft = listed["2024-05-06 quay (draft).txt"]
+    assert (draft["folder"], draft["standing"], draft["date_in"]) == ("plans", "draft", "name")
+    assert "standing" not in listed["quay.md"]
 
 
 def test_files_that_are_gone_are_told(folder: Path, name: str) -> None:
