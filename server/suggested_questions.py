@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePath
+from threading import Lock, Thread
 from typing import Any
 
 from hayhooks.server.logger import log
@@ -103,8 +102,8 @@ class SuggestedQuestions:
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._ended: dict[str, float] = {}
-        self._one_at_a_time = threading.Lock()
+        self._ended: dict[str, float] = {}  # infinite until the thread of a collection has had its turn
+        self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
         """Find the `questions` of a collection, each with its `name`, and whether they are `pending`."""
@@ -113,10 +112,9 @@ class SuggestedQuestions:
             return {"questions": made[1], "pending": False}
         parts = (part for each in self._served().values() for _, part in walk_parts(each))
         reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
-        if reader is not None and time.monotonic() - self._ended.get(collection, -math.inf) >= _PAUSE:
-            # No second thread while one waits for its turn, however often it is asked.
-            self._ended[collection] = math.inf
-            threading.Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
+        if reader is not None and time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
+            self._ended[collection] = float("inf")
+            Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
         return {"questions": [], "pending": reader is not None}
 
     def _make(self, collection: str, version: tuple[Path, int], reader: ExtractiveReader) -> None:

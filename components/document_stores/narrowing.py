@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -39,16 +40,16 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         return {value for store in stores for value in _held_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
-    if folders := wanted.get("folders"):
-        conditions.append(_in_folders(values, folders))
-    if kinds := wanted.get("kinds"):
-        conditions.append(_of_kinds(values, kinds))
+    for option, narrow in (("folders", _in_folders), ("kinds", _of_kinds)):
+        if given := wanted.get(option):
+            conditions.append(narrow(values, given))
     if since or until:
         held = sorted(each for each in values("date") if _is_within(each, since, until))
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
-            such = "such " if conditions else ""
-            raise BadInput(f"No {such}document states a date {span}; those without a date do not count.")
+            raise BadInput(
+                f"No {'such ' if conditions else ''}document states a date {span}; those without a date do not count."
+            )
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
@@ -89,12 +90,10 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_date(name: str, text: str | None) -> str | None:
-    try:
-        if text is not None and (not _DATE.fullmatch(text) or not date.fromisoformat(f"{text}-01-01"[:10])):
-            raise ValueError
-    except ValueError:
-        raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.") from None
-    return text
+    with suppress(ValueError):
+        if text is None or (_DATE.fullmatch(text) and date.fromisoformat(f"{text}-01-01"[:10])):
+            return text
+    raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.")
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:

@@ -297,13 +297,8 @@ class TestOpen:
         passage = client.get(route).json()["passages"][0]["id"]
         client.access = Access("boole", collections=frozenset({"maps"}))
 
-        for closed in (
-            route,
-            f"{route}/original",
-            f"{route}/pages/1",
-            f"/collections/default/passages/{passage}",
-            "/collections/default/questions",
-        ):
+        others = f"/collections/default/passages/{passage}", "/collections/default/questions"
+        for closed in (route, f"{route}/original", f"{route}/pages/1", *others):
             assert client.get(closed).status_code == 404
 
     @for_each("route", "documents/none", "documents/none/original", "passages/none", "passages/a/../b")

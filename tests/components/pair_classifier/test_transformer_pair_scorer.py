@@ -17,22 +17,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
 )
 from tests.for_each import for_each
 
-WORDS = [
-    "who",
-    "married",
-    "the",
-    "child",
-    "of",
-    "heiberg",
-    "johan",
-    "was",
-    "a",
-    "poet",
-    "actress",
-    "son",
-    "his",
-    "long",
-]
+WORDS = "who married the child of heiberg johan was a poet actress son his long".split()
 VOCABULARY = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 QUESTION = "who married the child of heiberg"
 NINE = [
