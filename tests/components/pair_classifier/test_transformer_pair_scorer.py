@@ -17,7 +17,22 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
 )
 from tests.for_each import for_each
 
-WORDS = "who married the child of heiberg johan was a poet actress son his long".split()
+WORDS = [
+    "who",
+    "married",
+    "the",
+    "child",
+    "of",
+    "heiberg",
+    "johan",
+    "was",
+    "a",
+    "poet",
+    "actress",
+    "son",
+    "his",
+    "long",
+]
 VOCABULARY = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 QUESTION = "who married the child of heiberg"
 NINE = [
