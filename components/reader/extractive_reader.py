@@ -62,6 +62,7 @@ class ReaderCard:
     :param dated_choice: The share of choices between two dates that are right.
     :param other_choice: The share of other choices between two things that are right, at most which one is sure.
     :param comparison: The same of yes and no on a comparison in something else than countries.
+    :param other_time: The same of answers that are said of another time than the question asks about.
     """
 
     # A reader in training has no card yet, and is asked for candidates alone.
@@ -70,6 +71,7 @@ class ReaderCard:
     dated_choice: float = 1.0
     other_choice: float = 1.0
     comparison: float = 1.0
+    other_time: float = 1.0
 
 
 class _Parts:
@@ -231,6 +233,8 @@ class ExtractiveReader(Block):
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
+        elif said_at_another_time(chosen[0][0], spans, look):
+            sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
         # The others share what is left as the scores have it, none of them more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
@@ -282,8 +286,17 @@ class ExtractiveReader(Block):
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook) -> int:
     """Find where an answer is stated: of all places that have it, in the sentence that holds most of the question."""
-    same = [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
+    same = _same_answers(place, spans)
     return max(same, key=lambda other: (look.holds_of(spans.candidates[other]), other == place))
+
+
+def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
+    """Check whether every place of an answer speaks of another time than the question."""
+    return all(look.is_of_another_time(spans.candidates[other]) for other in _same_answers(place, spans))
+
+
+def _same_answers(place: int, spans: span_features.Spans) -> list[int]:
+    return [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
 
 
 _loading = threading.Lock()
@@ -318,7 +331,8 @@ def read_card(file: Path) -> ReaderCard:
     if not file.is_file():
         return ReaderCard()
     try:
-        card = {"probable": ReaderCard.probable, **json.loads(file.read_text(encoding="utf-8"))}
+        defaults = {"probable": ReaderCard.probable, "other_time": ReaderCard.other_time}
+        card = {**defaults, **json.loads(file.read_text(encoding="utf-8"))}
         return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
     except (ValueError, KeyError, TypeError) as error:
         raise ReaderMissing(f"{file} is not the card of a reader: train one anew (prefrag train reader).") from error

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from prefrag.components.reader.encoder_scores import EncoderScores
+from prefrag.components.reader.other_time import is_of_another_time
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
@@ -73,6 +74,16 @@ class SecondLook:
     def holds_of(self, candidate: SpanCandidate) -> float:
         """Measure how much of the question the sentence of a candidate holds with its title, from 0 to 1."""
         return held_weight(self._asked, self._held(candidate))
+
+    def is_of_another_time(self, candidate: SpanCandidate) -> bool:
+        """Check whether a candidate is said of another time than the question asks about."""
+        shift = self._shifts[candidate.passage]
+        if candidate.begin < shift:
+            return False
+        first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
+        begin, end = candidate.begin - shift - first, candidate.end - shift - first
+        sentence = self._passages[candidate.passage][1][first : max(last, first + end)]
+        return is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question the sentence of a candidate holds, its title and the candidate included.

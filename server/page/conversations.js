@@ -88,11 +88,11 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   target.value = "";
   if (!file) return;
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
-  let problem = read ? "" : "This is no conversation that this page has exported.";
+  let problem = read ? "" : "This file is not a conversation that was exported from this page.";
   try {
     // What cannot be shown is not kept.
     if (read) at.open(read);
-    if (read && !addConversation(read)) problem = "There is no room for it: delete some conversations first.";
+    if (read && !addConversation(read)) problem = "There is no space left for it: delete some conversations first.";
   } catch {
     problem = "This conversation cannot be shown.";
     at.begin();

@@ -3,9 +3,9 @@
 import { byId } from "./dom.js";
 
 const TEXTS = {
-  reading: (name, share) => `Reading ${name}${share} … What was read already can be asked.`,
+  reading: (name, share) => `Reading ${name}${share} … You can already ask about what has been read.`,
   away: (name) => `${name} is not there, or cannot be read. What was read before can still be asked.`,
-  failed: (name) => `Changes in ${name} could not be taken over yet: the terminal says why. It is tried again.`,
+  failed: (name) => `Changes in ${name} could not be indexed yet: the terminal says why. It will be tried again.`,
 };
 const SOON = 2000, LATER = 15000;
 let timer = 0;

@@ -76,8 +76,8 @@ class TestStream:
     @pytest.mark.parametrize(
         ("status", "headers", "words"),
         [
-            (422, {}, ["It cannot be asked like this", "shorten it"]),
-            (503, {"Retry-After": "5"}, ["The service has too much to do", "Ask again in 5 s."]),
+            (422, {}, ["The question cannot be asked this way", "shorten it"]),
+            (503, {"Retry-After": "5"}, ["The service is busy", "Ask again in 5 s."]),
             (401, {}, ["A key is needed"]),
         ],
     )

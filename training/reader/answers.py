@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from prefrag.components.reader import choice_features, span_features, sure_featu
 from prefrag.components.reader.choice_features import rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores
+from prefrag.components.reader.extractive_reader import said_at_another_time
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
 from prefrag.components.reader.second_look import ScorePassages, SecondLook
 from prefrag.components.reader.span_features import Spans, WordWeight
@@ -112,6 +113,7 @@ class Given:
     text: str
     features: Any  # the features by which the reader knows how sure it may be; None for yes or no
     probability: float  # how sure it is
+    is_of_another_time: bool = False  # whether it is said of another time than the question asks about
 
     @property
     def is_exact(self) -> bool:
@@ -252,34 +254,38 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """How often the answers to questions of three forms are right, of which too little can be learnt for more."""
+    """How often the answers of four forms are right, of which too little can be learnt for more."""
 
     dated_choice: float = 1.0  # of choices between two dates
     other_choice: float = 1.0  # of other choices between two things
     comparison: float = 1.0  # of yes and no on comparisons in something else than countries
+    other_time: float = 1.0  # of answers that are said of another time
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
     """Measure how often the answers to such questions are right, but for those made without one."""
-    right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
+    right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}
     for one in answers:
         is_made = one.read.example.origin.endswith(("-gone", "-twin"))
-        if not is_made and (form := _form_of(one.read)) is not None:
+        if not is_made and (form := _form_of(one)) is not None:
             right[form].append(one.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
 
-def _form_of(read: ReadExample) -> str | None:
+def _form_of(answer: Given) -> str | None:
+    read = answer.read
     if read.choice is not None:
         return "dated_choice"
     if read.yes_no is not None:
         return "comparison" if asks_to_compare(read.example.question) else None
-    return "other_choice" if find_offered(read.example.question, read.example.passages) is not None else None
+    if find_offered(read.example.question, read.example.passages) is not None:
+        return "other_choice"
+    return "other_time" if answer.is_of_another_time else None
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
     """Limit the probability of an answer by the share of its form."""
-    form = _form_of(answer.read)
+    form = _form_of(answer)
     if form is None:
         return answer
     share = getattr(shares, form)
@@ -298,7 +304,9 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
         row = sure_features.sure_features(
             read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
         )
-        answers.append(Given(read, read.spans.candidates[chosen[0][0]].text, row, 0.0))
+        best = chosen[0][0]
+        is_other = said_at_another_time(best, read.spans, read.look)
+        answers.append(Given(read, read.spans.candidates[best].text, row, 0.0, is_other))
     return answers
 
 

@@ -149,6 +149,17 @@ def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_wer
     assert best.probability < reader.threshold
 
 
+def test_what_is_said_of_another_year_is_not_given(reader):
+    documents = [Document(content="In 2025 Marlpit Lane saw 6,140 animals, 4 per cent more than in 2024.")]
+
+    best, other = (
+        reader.read(f"How many animals did Marlpit Lane see in {year}?", documents)[0] for year in (2025, 2024)
+    )
+
+    assert (best.text, other.text) == ("6,140", "6,140")
+    assert best.probability > reader.probable > other.probability
+
+
 @for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
 def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):

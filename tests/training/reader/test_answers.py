@@ -1,10 +1,20 @@
 """How the reader's answers are measured, and from which probability on they are given."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import Spans
-from prefrag.training.reader.answers import Given, ReadExample, choose_threshold, given_and_right, part_of
+from prefrag.training.reader.answers import (
+    Given,
+    ReadExample,
+    choose_threshold,
+    given_and_right,
+    limit_probability,
+    measure_shares,
+    part_of,
+)
 from prefrag.training.reader.examples import Example
 from tests.for_each import for_each
 
@@ -52,6 +62,16 @@ def test_the_threshold_holds_over_hops_over_documents_and_for_what_has_no_answer
     assert choose_threshold(certain, 0.9) == 0.01
     assert choose_threshold([*certain, *hops], 0.9, {"hops"}) == 0.41
     assert choose_threshold([*certain, *hops, *unanswered], 0.9, {"hops"}) == 0.61
+
+
+def test_an_answer_that_is_said_of_another_time_is_no_surer_than_such_were_right():
+    answers = [replace(given(text, 0.9), is_of_another_time=True) for text in ("Ann Low", "Bea", "Bea", "Bea")]
+
+    shares = measure_shares([*answers, given("Ann Low", 0.9)])
+
+    assert shares.other_time == (1 + 1) / (4 + 2)
+    assert limit_probability(answers[0], shares).probability == shares.other_time
+    assert limit_probability(given("Ann Low", 0.9), shares).probability == 0.9
 
 
 def test_where_nothing_is_right_nothing_is_given():

@@ -1,0 +1,45 @@
+"""Whether an answer is said of another time than the one that is asked about: the year before, the week after."""
+
+from __future__ import annotations
+
+import re
+
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_TIMES = (
+    re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
+    re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
+    # "may" is mostly no month.
+    re.compile(rf"\b(?:{_MONTHS})\b"),
+    re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
+)
+_CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
+# What stands in brackets names a thing, such as a film, more closely.
+_ASIDE = re.compile(r"\([^)]*\)")
+
+
+def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
+    """Check whether the clause of an answer names another year, ordinal, month or weekday than the question.
+
+    :param question: The question.
+    :param sentence: The sentence of the answer.
+    :param begin: Where the answer begins in it.
+    :param end: Where the answer ends in it.
+    :returns: Whether the clause names one of a kind that the question names, but none of the question's, while the
+        answer itself is not of that kind.
+    """
+    ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
+    clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
+    for pattern in _TIMES:
+        asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
+        if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
+            return True
+    return False
+
+
+def _values(pattern: re.Pattern[str], text: str) -> set[str]:
+    found = {match.group().lower() for match in pattern.finditer(text)}
+    return {str(_ORDINALS.index(one) + 1) if one in _ORDINALS else re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}
