@@ -160,7 +160,7 @@ function failedFiles(failed) {
 
 async function askToDelete(document) {
   if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.` +
-    (document.uploaded === false ? " The file itself stays where it is" + (collections.find((one) => one.name === chosen)?.folder ? ", and is read again when its folder is opened the next time." : ".") : ""), "Delete"))) return;
+    (document.uploaded === false ? " The file itself stays where it is." : ""), "Delete"))) return;
   try {
     const { deleted } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
     collections = await onChange();
