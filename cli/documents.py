@@ -42,7 +42,7 @@ def index_documents(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="JSONL corpora, files (texts, Markdown, RST, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON), or folders."
+            help="JSONL corpora, files (text, Markdown, HTML, PDF, EPUB, Office, CSV, JSON, mail, code), or folders."
         ),
     ] = None,
     store: StoreOption = "tantivy",
@@ -170,7 +170,7 @@ def delete_documents(
     deletion = indexing.delete_documents(targets, index=_index_name(index), store=store)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.unknown:
-        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. What is: prefrag documents list")
 
 
 def prune_documents(

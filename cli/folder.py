@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +29,6 @@ def follow_folder(
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
-    _check_port(port)
     from prefrag.indexing.folder_collection import find_collection
     from prefrag.indexing.index_list import keep_web_answer
 
@@ -60,14 +58,3 @@ def _check_folder(folder: Path) -> None:
     data = Path(os.path.realpath(data_directory()))
     if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
         raise BadInput(f"{folder} holds the indexes themselves, in {data}: choose a folder within it or another one.")
-
-
-def _check_port(port: int) -> None:
-    with socket.socket() as tried:
-        # The server sets this too: a port that has just been released can be reused.
-        if os.name == "posix":
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((_HOST, port))
-        except OSError as error:
-            raise BadInput(f"Port {port} cannot be used ({error.strerror}): choose another with --port.") from error

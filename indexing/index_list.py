@@ -151,7 +151,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
     """Keep the answer, in place of an earlier one."""
     if store == "tantivy" and not index_exists(index_path(index)):
-        raise FileNotFoundError(f"There is no index '{index}'. Make it with: prefrag index YOUR_FILES --index {index}")
+        raise FileNotFoundError(f"There is no index '{index}'. See those that there are with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
 
 

@@ -39,7 +39,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise CannotRead("it is encrypted: save a copy without a password") from error
-        raise CannotRead(f"it cannot be read as a PDF ({error}); it may be damaged") from error
+        raise CannotRead(f"it cannot be read as a PDF ({str(error).rstrip('.')}); it may be damaged") from error
     try:
         marks = _bookmarks(document)
         pages, scans, room = [], [], _MOST_TEXT

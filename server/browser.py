@@ -14,7 +14,7 @@ _SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page as soon as its server accepts requests; without a browser, print its address."""
+    """Open a page as soon as its server accepts requests; else print its address, if no terminal shows a better one."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
@@ -26,7 +26,7 @@ def _open(address: str, fragment: str) -> None:
             break
         except OSError:
             time.sleep(0.05)
-    if not (_has_screen() and webbrowser.open(address + fragment)):
+    if not (_has_screen() and webbrowser.open(address + fragment)) and not sys.stdout.isatty():
         print(f"There is no browser to open. The page is at {address}", flush=True)
 
 

@@ -45,9 +45,10 @@ def run(app: str, **options: Any) -> None:
 
     :param app: The place of the function that builds the application.
     :param options: See uvicorn.
-    :raises PrefragError: When processes keep dying.
+    :raises PrefragError: When processes keep dying, or the port cannot be used.
     :raises SystemExit: When one could not start, or has ended by itself.
     """
+    _listen((options["host"], options["port"]), "--port").close()
     if sys.platform == "win32":
         uvicorn.run(app, **options)
         return
@@ -58,7 +59,7 @@ def run(app: str, **options: Any) -> None:
         metrics = uvicorn.Config(
             "prefrag.server.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
         )
-        jobs.append((metrics, _listen(address)))
+        jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
     opened = ExitStack()
     if len(jobs) > 1:
         opened.enter_context(_count_together())
@@ -118,14 +119,13 @@ def run(app: str, **options: Any) -> None:
         opened.close()
 
 
-def _listen(address: tuple[str, int]) -> socket.socket:
+def _listen(address: tuple[str, int], setting: str) -> socket.socket:
     host, port = address
     try:
         return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise BadInput(
-            f"PREFRAG_METRICS_PORT: nothing can listen on port {port} of {host} ({error.strerror}). Choose another."
-        ) from error
+        why = str(error.strerror).partition(" (while")[0]
+        raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Choose another.") from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Literal
 from prefrag.components.settings import settings
 
 WEB_SWITCH = "PREFRAG_WEB"
-WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web` or {WEB_SWITCH}=on"
+WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web --index NAME` or {WEB_SWITCH}=on"
 CLOSED_BY_REQUEST = "this request closes the web"
 CLOSED_BY_KEY = "the key of this request may not use the web"
 

@@ -85,7 +85,7 @@ function sentencesFound(result, known) {
   const word = GIVEN[result.certainty];
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? "Found, not answered"),
-    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
+    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. The sentences that come nearest to your question:"),
     make("ul", { class: `evidence ${word ? "is-given" : ""}` }, givenSentences(result).map((one) => evidenceItem(one, known, result.answer))),
     guess(result));
 }

@@ -48,7 +48,7 @@ async function open(name, path, found = null, sentence = "") {
 // What was not laid out yet has an estimated height, so that the first time leads only near it.
 function scrollToFound(times = 4) {
   const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
-  found?.scrollIntoView({ block: "center" });
+  found?.scrollIntoView({ block: found.matches("img") ? "start" : "center" });
   if (found && times) requestAnimationFrame(() => scrollToFound(times - 1));
 }
 
@@ -117,7 +117,7 @@ function pdfPage(name, { id }, found, sentence) {
       told.textContent = `Page ${number} of ${drawn.pages}`;
       back.disabled = number <= 1;
       on.disabled = number >= drawn.pages;
-      scrollToFound();
+      if (found || wanted !== start) scrollToFound();
     } catch (failure) {
       told.textContent = describe(failure).text || describe(failure).title;
     }

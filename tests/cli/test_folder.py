@@ -19,10 +19,9 @@ from tests.for_each import for_each
 
 @pytest.fixture
 def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder, and a port that nobody needs."""
+    """A folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFRAG_WEB")
-    monkeypatch.setattr(command, "_check_port", lambda port: None)
     (tmp_path / "docs").mkdir()
     return tmp_path / "docs"
 
@@ -79,14 +78,14 @@ def test_one_that_may_not_be_read_is_refused(docs: Path, started: dict[str, Any]
     assert not started
 
 
-def test_a_port_that_is_taken_is_refused(tmp_path: Path, started: dict[str, Any]):
+@for_each("words", ("docs",), ("serve", "--demo"))
+def test_a_port_that_is_taken_is_refused(docs: Path, words: tuple[str, ...]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = prefrag(tmp_path, "--port", port)
+        result = prefrag(*words, "--port", port)
 
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: Port {port} cannot be used (Address already in use)")
-    assert not started
+    assert f"Error: --port: nothing can listen on port {port} of 127.0.0.1 (Address already in use)" in result.stderr
 
 
 class TestTheWeb:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -45,10 +46,7 @@ def test_serves_other_machines_with_a_key(started: dict[str, Any], monkeypatch: 
 
 
 def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch):
-    def port_is_taken(app: str, **settings: Any) -> None:
-        raise SystemExit(3)
-
-    monkeypatch.setattr(supervisor, "run", port_is_taken)
+    monkeypatch.setattr(supervisor, "run", mock.Mock(side_effect=SystemExit(3)))
 
     assert prefrag("serve", "--demo").exit_code == 1
 

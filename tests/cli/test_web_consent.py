@@ -122,7 +122,7 @@ class TestAsk:
         result = ask()
 
         assert "web" not in CALLS
-        assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web`") == 1
+        assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web") == 1
 
     def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout

@@ -152,8 +152,8 @@ def ask(page: Any, question: str) -> Any:
 
 
 def overflows(page: Any) -> bool:
-    """Check whether something is wider than the screen."""
-    return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    """Check whether something is wider than the screen, or scrolls a view sideways."""
+    return page.evaluate("[...document.querySelectorAll('html, main')].some((e) => e.scrollWidth > e.clientWidth)")
 
 
 def nameless_controls(page: Any) -> list[str]:

@@ -129,7 +129,7 @@ class TestConsent:
         assert "web" not in CALLS
         assert result["steps"][0]["verdict"]["judged_by"] == "no_other_source"
         assert lines(result, "closed") == [
-            "Not searched: web (the web is closed: allow it with `prefrag index --web` or PREFRAG_WEB=on)"
+            "Not searched: web (the web is closed: allow it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
         ]
 
     async def test_with_it_queries_may_leave(self, own: TantivyDocumentStore):

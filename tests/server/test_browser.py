@@ -16,12 +16,13 @@ def listening() -> Any:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-@for_each("screen, opens, said", (True, True, False), (True, False, True), (False, True, True))
-def test_the_token_goes_to_the_browser_and_without_one_the_address_is_printed(
-    listening: str, capsys: pytest.CaptureFixture[str], screen: bool, opens: bool, said: bool
+@for_each("screen, opens, shown, said", (1, 1, 0, 0), (1, 0, 0, 1), (0, 1, 0, 1), (0, 1, 1, 0))
+def test_the_token_goes_to_the_browser_and_without_one_the_address_is_printed_if_no_terminal_shows_the_token(
+    listening: str, capsys: pytest.CaptureFixture[str], screen: int, opens: int, shown: int, said: int
 ):
     with (
         mock.patch.object(browser, "_has_screen", return_value=screen),
+        mock.patch.object(browser.sys.stdout, "isatty", return_value=bool(shown)),
         mock.patch.object(browser.webbrowser, "open", return_value=opens) as opened,
     ):
         browser._open(listening, "#token=x")

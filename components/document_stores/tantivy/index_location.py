@@ -94,7 +94,7 @@ def resolve_index(name: str | None = None) -> Path:
         way = f"prefrag index YOUR_FILES --index {name}"
         if name == DEFAULT_INDEX:
             way = f"prefrag index YOUR_FILES; or use the demo with --demo or {INDEX_VARIABLE}={DEMO_INDEX}"
-        raise FileNotFoundError(f"There is no index '{name}' in {path.parent}. Make it with: {way}")
+        raise FileNotFoundError(f"There is no index '{name}' in {path.parent} (prefrag indexes list). Make it: {way}")
     return path
 
 
