@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePath
+from threading import Lock, Thread
 from typing import Any
 
 from hayhooks.server.logger import log
@@ -102,8 +102,8 @@ class SuggestedQuestions:
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._begun: dict[str, float] = {}
-        self._one_at_a_time = threading.Lock()
+        self._ended: dict[str, float] = {}  # infinite until the thread of a collection has had its turn
+        self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
         """Find the `questions` of a collection, each with its `name`, and whether they are `pending`."""
@@ -112,9 +112,9 @@ class SuggestedQuestions:
             return {"questions": made[1], "pending": False}
         parts = (part for each in self._served().values() for _, part in walk_parts(each))
         reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
-        if reader is not None and time.monotonic() - self._begun.get(collection, -_PAUSE) >= _PAUSE:
-            self._begun[collection] = time.monotonic()
-            threading.Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
+        if reader is not None and time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
+            self._ended[collection] = float("inf")
+            Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
         return {"questions": [], "pending": reader is not None}
 
     def _make(self, collection: str, version: tuple[Path, int], reader: ExtractiveReader) -> None:
@@ -124,7 +124,7 @@ class SuggestedQuestions:
                 found = find_questions(TantivyDocumentStore(path=str(version[0])), reader)
             except Exception as error:
                 log.warning("No questions are suggested for {}: {}", collection, error)
-            self._made[collection] = version, found
+            self._made[collection], self._ended[collection] = (version, found), time.monotonic()
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -36,36 +37,38 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
     def values(name: str) -> set[str]:
         so_far = {"operator": "AND", "conditions": conditions} if conditions else None
-        return {value for store in stores for value in _count_values(store, name, so_far)}
+        return {value for store in stores for value in _held_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
-    if folders := wanted.get("folders"):
-        conditions.append(_in_folders(values, folders))
-    if kinds := wanted.get("kinds"):
-        conditions.append(_of_kinds(values, kinds))
+    for option, narrow in (("folders", _in_folders), ("kinds", _of_kinds)):
+        if given := wanted.get(option):
+            conditions.append(narrow(values, given))
     if since or until:
         held = sorted(each for each in values("date") if _is_within(each, since, until))
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
-            such = "such " if conditions else ""
-            raise BadInput(f"No {such}document states a date {span}; those without a date do not count.")
+            raise BadInput(
+                f"No {'such ' if conditions else ''}document states a date {span}; those without a date do not count."
+            )
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
 def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    uploads = {path for path in paths if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
-    files = {str(PurePath(path, "file")): path for path in paths - uploads}
+    # A corpus counts for what all have in common, as where documents are listed; its lines lie in no folder.
+    every = paths | {str(PurePath(path).parent) for path in values("corpus")}
+    uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
+    files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
-    forms = {path: f"/{_fold(name)}/" for path, name in names.items()}
+    forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
     for folder in map(_fold, wanted):
         # No name means the collection itself.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
     if not found:
-        raise _nothing("lies in the folder", wanted, names.values())
+        raise _nothing("lies in the folder", wanted, (names[path] for path in paths))
     return _one_of("folder", found)
 
 
@@ -87,12 +90,10 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_date(name: str, text: str | None) -> str | None:
-    try:
-        if text is not None and (not _DATE.fullmatch(text) or not date.fromisoformat(f"{text}-01-01"[:10])):
-            raise ValueError
-    except ValueError:
-        raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.") from None
-    return text
+    with suppress(ValueError):
+        if text is None or (_DATE.fullmatch(text) and date.fromisoformat(f"{text}-01-01"[:10])):
+            return text
+    raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.")
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
@@ -113,9 +114,13 @@ def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInpu
     return BadInput(f"No document {where} {asked}; there is {listed}.")
 
 
-def _count_values(store: Any, name: str, filters: dict[str, Any] | None) -> Mapping[str, int]:
+def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
     if isinstance(store, TantivyDocumentStore):
-        return store.count_values(name, filters)
+        held = store.count_values(name, filters)
+        if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
+            # A text of over 200 characters is not counted, such as a folder deep down: it has to be read.
+            return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
+        return held
     # Its client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values
 

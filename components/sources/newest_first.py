@@ -17,20 +17,17 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
     Those with a date change places among each other alone, and each other one keeps its own.
     """
-    dated = {place: one for place, one in enumerate(documents) if isinstance(one.meta.get("date"), str)}
+    # Other dates, such as "20 May 1890" of a line of a corpus, cannot be compared as texts.
+    dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
     words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
-    groups: list[list[int]] = []
+    groups: dict[int, list[int]] = {}
     for place in words:
-        for group in groups:
-            if _are_equal(documents[group[0]], documents[place], words[group[0]], words[place]):
-                group.append(place)
-                break
-        else:
-            groups.append([place])
+        equal = (one for one in groups if _are_equal(documents[one], documents[place], words[one], words[place]))
+        groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
-    for group in groups:
+    for group in groups.values():
         # A year and a month stand for their beginning; what is of one date stays in its order.
-        newest = sorted(group, key=lambda place: documents[place].meta["date"], reverse=True)
+        newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
         for place, newer in zip(group, newest, strict=True):
             ordered[place] = documents[newer]
     return ordered

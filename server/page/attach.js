@@ -74,10 +74,10 @@ async function send(collection, files, arriving) {
     });
     const reasons = new Map(skipped.map(({ name, reason }) => [name, reason]));
     for (const one of arriving) {
-      // The name may be kept in another form of Unicode.
-      const kept = documents.find(({ name }) => name === one.name.normalize("NFC"));
+      // The name is kept in one form of Unicode, and with single spaces.
+      const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = `Not added: ${reasons.get(one.name) ?? "a corpus is no document of its own"}.`;
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added, but a corpus cannot be asked about alone.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();

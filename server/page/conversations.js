@@ -116,8 +116,8 @@ function readFile(text) {
     (turn.failure === null || isObject(turn.failure));
   if (given?.kind !== KIND || !Array.isArray(given.turns) || !given.turns.every(isTurn)) return null;
   const name = typeof given.name === "string" ? given.name : "";
-  const turns = given.turns.map(({ question, pipeline, options, attached, narrowed, events, result, failure }) => ({
-    question, pipeline, options, attached: Array.isArray(attached) ? attached.map(String) : [],
+  const turns = given.turns.map(({ question, pipeline, options, isSuggested, attached, narrowed, events, result, failure }) => ({
+    question, pipeline, options, isSuggested: Boolean(isSuggested), attached: Array.isArray(attached) ? attached.map(String) : [],
     narrowed: String(narrowed ?? ""), events: events.map(({ kind, step, text: words, data }) => ({ kind, step, text: words, data })), result, failure }));
   return { ...newConversation(), name, pinned: false, turns };
 }

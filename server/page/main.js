@@ -57,7 +57,7 @@ function notice(text) {
 
 // Asking
 
-async function ask(text, more = {}) {
+async function ask(text, isSuggested = false) {
   if (running || waiting || !text) return;
   if (!chosenPipeline()) {
     await start();
@@ -73,9 +73,9 @@ async function ask(text, more = {}) {
   const earlier = historyOf(conversation.turns);
   const { names, options } = attachment();
   // What is attached or suggested is asked about certain documents already.
-  const narrowed = names.length || more.sources ? { options: {}, words: "" } : narrowing();
-  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...more },
-    attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
+  const narrowed = names.length || isSuggested ? { options: {}, words: "" } : narrowing();
+  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...(isSuggested ? onlyOwn() : {}) },
+    isSuggested, attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
@@ -92,7 +92,7 @@ async function ask(text, more = {}) {
 }
 
 function addTurn(turn, owner) {
-  const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question));
+  const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question, turn.isSuggested));
   showWelcome(false);
   byId("turns").append(view.node);
   return view;
@@ -201,7 +201,7 @@ document.addEventListener("ask-about", ({ detail }) => {
 // The demo has questions of its own. No query of one that a document has worded leaves the machine.
 function suggest() {
   const isDemo = !byId("examples").hidden;
-  showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, onlyOwn()));
+  showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, true));
 }
 
 document.addEventListener("options", () => {

@@ -320,11 +320,12 @@ class TestAsking(OnOwnDocuments):
     def test_questions_that_documents_answer_are_text_and_leave_the_web_closed(self, page: Any):
         found = {"questions": [{"question": "Who keeps the <b>crane</b>?", "name": "notes.md"}], "pending": False}
         page.route("**/questions", lambda route: route.fulfill(json=found))
+        page.route("**/prefrag/run", lambda route: route.fulfill(status=502, json={"detail": "Try again."}), times=1)
         page.reload()
 
-        with page.expect_request("**/prefrag/run") as sent:
-            page.get_by_role("button", name="Who keeps the <b>crane</b>?").click()
-
-        assert json.loads(sent.value.post_data)["web"] is False
+        for name in ("Who keeps the <b>crane</b>?", "Ask again"):
+            with page.expect_request("**/prefrag/run") as sent:
+                page.get_by_role("button", name=name).click()
+            assert json.loads(sent.value.post_data)["web"] is False
         page.wait_for_selector(".card", timeout=20_000)
         assert not page.locator("#suggestions").is_visible()

@@ -51,9 +51,21 @@ def test_what_has_all_of_it_is_left(store: TantivyDocumentStore, wanted: dict[st
     assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
 
 
+def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_deep_down(tmp_path: Path):
+    deep = f"/data/letters/2024/{'/'.join(['a very long name'] * 12)}"
+    metas = [{"folder": folder, "kind": "text", "file_name": "a.txt"} for folder in ("/data/letters/2023", deep)]
+    metas.append({"corpus": "/data/corpora/a.jsonl", "kind": "note"})
+    passages = [Document(id=str(number), content="The crane.", meta=meta) for number, meta in enumerate(metas)]
+    store = index_of(passages, tmp_path / "index")
+
+    for folder, found in {"letters/2023": {"0"}, "letters/2024": {"1"}, "letters": {"0", "1"}}.items():
+        assert {one.id for one in store.search("crane", 10, narrow_filters([store], {"folders": [folder]}))} == found
+
+
 @for_each(
     "wanted, message",
-    ({"folders": ["home"]}, "No document lies in the folder 'home'; there is Letters/2023, contracts,"),
+    ({"folders": ["home"]}, "No document lies in the folder 'home'; there is Documents, Documents/Letters/2023,"),
+    ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'; there is"),
     ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'; there is"),
     ({"folders": ["contracts"], "kinds": ["csv"]}, "No document there is of the kind 'csv'; there is docx, pdf."),
     ({"since": "2026"}, "No document states a date since 2026; those without a date do not count."),

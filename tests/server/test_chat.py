@@ -59,23 +59,10 @@ class TestStream:
 
         steps = "".join(deltas(chunks, "reasoning_content")).splitlines()
         reported = [line.partition(":")[0].partition(" (")[0] for line in steps]
-        assert reported == [
-            "Thought",
-            "Search local",
-            "Found in local",
-            "Verdict",
-            "Observed from local",
-            "Thought",
-            "Search local",
-            "Found in local",
-            "Verdict",
-            "Search web",
-            "Found in web",
-            "Observed from web",
-            "Thought",
-            "Answer",
-            "Reflection",
-        ]
+        assert ", ".join(reported) == (
+            "Thought, Search local, Found in local, Verdict, Observed from local, Thought, Search local, Found in local, "
+            "Verdict, Search web, Found in web, Observed from web, Thought, Answer, Reflection"
+        )
         assert deltas(chunks, "content") == [CONTENT]
         reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks]
         assert reasons == [None] * (len(chunks) - 1) + ["stop"]

@@ -157,6 +157,11 @@ class TestList:
         assert listed["failed"] == [{"name": "empty.txt", "folder": "letters", "reason": "it is empty"}]
         assert str(tmp_path) not in response.text
 
+        kept = {str(tmp_path / "own" / "a.txt"): f"read in part: {tmp_path}/fonts is absent"}
+        (index_path("own") / "prefrag-skipped.json").write_text(json.dumps(kept), encoding="utf-8")
+        [failed] = client.get("/collections/own/documents").json()["failed"]
+        assert failed["reason"] == "read in part: fonts is absent"
+
     def test_an_uploaded_file_is_asked_about_alone_by_its_hash(self, client: Client):
         client.upload("default", other_md="# Other towers\n\nBen built the other tower.\n")
         [taken] = client.upload("default", tower_md=TOWER, photo_raw=b"0").json()["documents"]
@@ -292,7 +297,8 @@ class TestOpen:
         passage = client.get(route).json()["passages"][0]["id"]
         client.access = Access("boole", collections=frozenset({"maps"}))
 
-        for closed in (route, f"{route}/original", f"{route}/pages/1", f"/collections/default/passages/{passage}"):
+        others = f"/collections/default/passages/{passage}", "/collections/default/questions"
+        for closed in (route, f"{route}/original", f"{route}/pages/1", *others):
             assert client.get(closed).status_code == 404
 
     @for_each("route", "documents/none", "documents/none/original", "passages/none", "passages/a/../b")
@@ -349,6 +355,7 @@ class TestUpload:
         skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
         assert skipped["photo.raw"] == "pictures hold no text"
         assert skipped["empty.txt"] == "it is empty"
+        assert [each["name"] for each in response.json()["documents"]] == ["tower.md"]
 
         client.upload("fresh", tower_md=b"\x00\x00")
         assert kept("fresh") == {"tower.md": TOWER}

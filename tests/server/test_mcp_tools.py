@@ -63,17 +63,8 @@ class TestTools:
         schema = tool.inputSchema
         assert tool.name == "prefrag"
         assert deployed.isError
-        assert {
-            "question",
-            "sources",
-            "preferred",
-            "top_k",
-            "max_steps",
-            "filters",
-            "deadline",
-            "web",
-            "index",
-        } <= schema["properties"].keys()
+        offered = "question sources preferred top_k max_steps filters folders kinds since until deadline web index"
+        assert set(offered.split()) <= schema["properties"].keys()
         assert not {"history", "documents", "stream"} & schema["properties"].keys()
         assert (schema["required"], schema["additionalProperties"]) == (["question"], False)
         assert "4,000 characters" in schema["properties"]["question"]["description"]

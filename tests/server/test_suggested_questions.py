@@ -1,12 +1,17 @@
 """Questions that are made of documents, and kept where the reader answers them."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
+import pytest
 from haystack import Document
 
+from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.server.suggested_questions import MOST, find_questions, make_questions
+from prefrag.components.reader.extractive_reader import Candidate, ExtractiveReader
+from prefrag.server import suggested_questions
+from prefrag.server.suggested_questions import MOST, SuggestedQuestions, find_questions, make_questions
 from tests.for_each import for_each
 from tests.indexes import index_of
 
@@ -29,6 +34,30 @@ from tests.indexes import index_of
 )
 def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
     assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
+
+
+def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_path: Path):
+    standings = {"Hall B": None, "Hall C": None, "Hall D": "draft"}
+    hall, _, draft = passages = [
+        Document(id=title, content=f"{title} was built in 1950.", meta={"title": title, "standing": standing})
+        for title, standing in standings.items()
+    ]
+    store = index_of(passages, tmp_path / "index")
+
+    class Reading(ExtractiveReader):
+        def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+            return [Candidate("1950", "span", draft if "Hall D" in question else hall, None, 1.0)]
+
+    assert find_questions(store, Reading()) == [{"question": "When was Hall B built?", "name": "Hall B"}]
+
+
+def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(suggested_questions, "index_version", lambda _: (Path(), 1))
+    monkeypatch.setattr(suggested_questions, "_PAUSE", 0.0)
+    with patch.object(suggested_questions, "Thread") as thread:
+        suggested = SuggestedQuestions(lambda: {"prefrag": pipelines.load("prefrag")})
+        assert [suggested.find("mine")["pending"] for _ in range(3)] == [True] * 3
+    assert thread.call_count == 1
 
 
 def test_only_what_the_reader_answers_from_the_same_document_is_suggested(tmp_path: Path):

@@ -14,8 +14,6 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
 # A word of the title weighs more than one of the text.
 TITLE_FIELD = "title^1.25"
-# The server gives so many at most.
-_MOST_VALUES = 65_536
 _OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 
@@ -53,7 +51,7 @@ class KnownFields:
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
     """Count the documents by their texts of one name in the metadata, as `TantivyDocumentStore.count_values` does."""
-    counted = {"values": {"terms": {"field": name, "size": _MOST_VALUES}}}
+    counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # The server gives no more.
     with explain_failures(store):
         query = filter_clause(filters) if filters else None
         reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)

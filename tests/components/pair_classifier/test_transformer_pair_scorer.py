@@ -17,24 +17,9 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (
 )
 from tests.for_each import for_each
 
-WORDS = [
-    "who",
-    "married",
-    "the",
-    "child",
-    "of",
-    "heiberg",
-    "johan",
-    "was",
-    "a",
-    "poet",
-    "actress",
-    "son",
-    "his",
-    "long",
-]
-VOCABULARY = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 QUESTION = "who married the child of heiberg"
+WORDS = [*QUESTION.split(), "johan", "was", "a", "poet", "actress", "son", "his", "long"]
+VOCABULARY = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 NINE = [
     (Document(content=first, meta={"title": "heiberg"}), Document(content=second))
     for first in ("his son johan was a poet", "the son", "a poet")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from haystack import Document
 
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from tests.components.sources.test_retrieval_source import Giving
 from tests.for_each import for_each
@@ -12,14 +13,14 @@ from tests.for_each import for_each
 RULES = "Both boats leave the pier at nine and nobody goes alone on the water in winter."
 
 
-def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9) -> str:
+def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9, ranker: Any = None) -> str:
     found = [
         Document(id=str(number), content=text, score=score, meta={"date": date, "standing": standing})
         for number, (score, date, text, standing) in enumerate(
             (*one, *(None, f"It is number {number}.", None)[len(one) - 1 :]) for number, one in enumerate(given)
         )
     ]
-    source = RetrievalSource(name="local", retriever=Giving(*found), external=external)
+    source = RetrievalSource(name="local", retriever=Giving(*found), ranker=ranker, external=external)
     return "".join(document.id for document in source.run(query="boats", top_k=top_k)["documents"])
 
 
@@ -32,9 +33,14 @@ def _search(given: list[tuple[Any, ...]], external: bool = False, top_k: int = 9
     ([(9.0, "2023", RULES), (3.0, "2024", f"{RULES} But what else is said here is another matter.")], "01"),
     ([(None, "2023"), (None, "2024"), (9.0, "2024"), (9.0, "2024"), (0.0, "2023", ""), (1.0, "2024", "")], "012345"),
     ([(1.0,), (3.0,), (3.0,), (2.0,)], "0123"),
+    ([(9.0, "2023"), (9.0, "20 May 1890"), (9.0, 2025)], "210"),
 )
 def test_the_newer_of_two_that_are_equally_good_takes_the_place_of_the_older(given: list[Any], order: str):
     assert _search(given) == order
+
+
+def test_a_ranker_does_not_cut_off_the_newer_one_before():
+    assert _search([(9.0, "2023"), (9.0, "2024"), (8.0, "2025")], top_k=1, ranker=TitleMatchRanker()) == "1"
 
 
 def test_what_is_not_current_is_last_among_what_is_kept_unless_a_setting_or_the_web_says_otherwise(

@@ -16,22 +16,8 @@ from tests.for_each import for_each
 TEXT = "Alpha sails. It was built in 1969 by Dr. Beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
 SHOWN = ["Alpha sails.", "It was built in 1969 by Dr. Beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
 PIECES = [
-    "A b. ",
-    "\n\n",
-    "\n",
-    "x",
-    "Dr. ",
-    "e.g. ",
-    "\u3002",
-    "\xc9t\xe9. ",
-    "\u042f",
-    " ",
-    "\r\n",
-    "?",
-    '"',
-    "w" * 500,
-    ": ",
-    "|",
+    *("A b. ", "\n\n", "\n", "x", "Dr. ", "e.g. ", "\u3002", "\xc9t\xe9. "),
+    *("\u042f", " ", "\r\n", "?", '"', "w" * 500, ": ", "|"),
 ]
 
 

@@ -53,11 +53,7 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
         "prompt_tokens": 400,
         "completion_tokens": 40,
         "cached_tokens": 200,
-        "forced": 0,
-        "not_found": 0,
-        "unparsable": 0,
-        "unknown_actions": 0,
-        "failed_searches": 0,
+        **dict.fromkeys(("forced", "not_found", "unparsable", "unknown_actions", "failed_searches"), 0),
     }
     assert calls_by_caller(result) == {"reasoner": 3, "judge": 1}
 
