@@ -159,9 +159,16 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
     for asked, answer in _from_last(turns, pronoun):
         if _ASKED_WHICH.match(asked) and (found := _answered(answer)):
             return found[0]
-        if found := list(_names(asked)) or list(_phrases(asked)):
+        names = [name for name in _names(asked) if not _is_label(name, asked)]
+        if found := names or list(_phrases(asked)):
             return found[-1]
     return ""
+
+
+def _is_label(name: str, text: str) -> bool:
+    """Check whether a name is the letter of a noun, as in "block C", which names nothing by itself."""
+    noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
+    return noun is not None and noun[1] not in _BUILDING
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:

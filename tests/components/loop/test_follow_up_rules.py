@@ -21,6 +21,8 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (("When did Ada Quill sail to Dover?", "1921"), "Was she alone?", "Was Ada Quill alone?"),
     (("Where is /etc/halyard.conf read?", "at the start"), "what does it set", "what does /etc/halyard.conf set"),
     (("When was the Merganser built?", "1921"), "And the Petrel?", "When was the Petrel built?"),
+    (("When was the boiler in block C replaced?", "2021"), "who replaced it?", "who replaced the boiler?"),
+    (("How old is R?", "33"), "who wrote it?", "who wrote R?"),
     (LONG, "where is it", None),
     (TRAILER, "how old is he", "how old is the trailer"),
     (("how much?", "Found, not answered."), "when was it built?", None),
