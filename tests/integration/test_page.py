@@ -187,7 +187,7 @@ class TestDemo:
         assert "Cosima Brandt" in page.locator(".card .evidence").inner_text()
         foreign = b'{"kind": "prefrag conversation", "turns": [{"question": 1}]}'
         page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": foreign})
-        page.get_by_text("This is no conversation").wait_for()
+        page.get_by_text("This file is not a conversation").wait_for()
         turn = {"question": "a", "pipeline": "b", "options": {}, "events": [], "failure": None}
         for result in ({"answer": {"toString": 1}}, {"documents": "x"}, {"documents": [{"mark": {}}], "steps": [{}]}):
             buffer = json.dumps({"kind": "prefrag conversation", "turns": [{**turn, "result": result}]}).encode()
