@@ -84,7 +84,7 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     endings = tuple(f".{each}" for each in folded - {kind.casefold() for kind in kinds})
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
-        raise _nothing("there is of the kind", wanted, known)
+        raise _nothing("is of the kind", wanted, known)
     both = [_one_of(name, held) for name, held in (("kind", kinds), ("file_name", files)) if held]
     return {"operator": "OR", "conditions": both}
 
@@ -111,7 +111,7 @@ def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInpu
     asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
     there = sorted({*names} - {""})
     listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
-    return BadInput(f"No document {where} {asked}; there is {listed}.")
+    return BadInput(f"No document {where} {asked}. There are: {listed}")
 
 
 def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
