@@ -44,8 +44,8 @@ class SecondLook:
         self._found: dict[tuple[int, int], tuple[Passage | None, frozenset[str]]] = {}
 
     @cached_property
-    def _spans(self) -> list[list[tuple[int, int]]]:
-        return [sentence_spans(text) or [(0, len(text))] for _, text in self._passages]
+    def _spans(self) -> list[tuple[tuple[int, int], ...]]:
+        return [sentence_spans(text) or ((0, len(text)),) for _, text in self._passages]
 
     @cached_property
     def _stems(self) -> list[list[frozenset[str]]]:
