@@ -30,17 +30,10 @@ class QuestionClassifier(Protocol):
         """Load or connect what the classifier needs, before the first question."""
 
     def classify(self, question: str) -> Estimate:
-        """Classify a question by its text alone.
-
-        :param question: The question.
-        :returns: The probabilities of its classes.
-        """
+        """Classify a question by its text alone."""
 
     async def classify_async(self, question: str) -> Estimate:
         """Classify as :meth:`classify` does, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the classifier as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
+        """Write the classifier as a block of the pipeline's YAML."""

@@ -337,11 +337,7 @@ def _name_model(chat_generator: Any) -> Any:
 
 
 def is_cut_off(message: ChatMessage) -> bool:
-    """Check whether a reply ended at its limit of tokens, or within its thinking.
-
-    :param message: A reply that a :class:`ModelCall` gave.
-    :returns: Whether the model had more to write.
-    """
+    """Check whether a reply ended at its limit of tokens, or within its thinking."""
     return message.meta.get("finish_reason") == "length"
 
 

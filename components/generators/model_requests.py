@@ -91,12 +91,7 @@ class Request:
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find where a request goes, and the header that a user name in the address asks for.
-
-    :param base_url: The root of the protocol, perhaps with a user name and a query.
-    :param path: The path below it.
-    :returns: The URL without the user name, and the header.
-    """
+    """Find where a request goes, without the user name of the address, and the header that this asks for."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -113,14 +108,9 @@ def connect(url: str) -> None:
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, again after failures that may pass.
+    """Send a request, again after failures that may pass, and return the body of the reply.
 
-    :param request: The request.
-    :returns: The body of the reply.
-    :raises NoReply: When the server cannot be reached.
-    :raises Refused: When it replies with an error status.
-    :raises TooLong: When the reply is too long.
-    :raises TimeoutError: When time is over.
+    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when time is over.
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {

@@ -86,14 +86,10 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model.
+        """Call the model; the replies are as it wrote them, with its calls of tools, without a separate reasoning.
 
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of the call by their OpenAI names.
-        :param tools: The tools that the model may call.
-        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
-        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
-        :raises ValueError: For a parameter that the OpenAI protocol does not have.
+        ``generation_kwargs`` have their OpenAI names; another raises ValueError. Raises :class:`ModelServerError` when
+        the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
         with self._explain_errors():

@@ -21,9 +21,6 @@ def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text without its model's tokeniser, rather too many than too few.
 
     The estimate is three UTF-8 bytes a token: English has over four, Chinese about three.
-
-    :param text: Any text.
-    :returns: The number of tokens.
     """
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
 

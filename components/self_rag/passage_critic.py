@@ -83,8 +83,7 @@ class Critique:
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
 
-        :param weights: The weight of ``relevance``, ``support`` and ``usefulness``.
-        :returns: The weighted sum of relevance (0 or 1), support (0, 0.5 or 1) and usefulness (-1 to 1).
+        Relevance counts 0 or 1, support 0, 0.5 or 1, usefulness -1 to 1.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (

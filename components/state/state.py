@@ -85,10 +85,7 @@ class Event(_Value):
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the event as plain JSON values.
-
-        :returns: Its kind, step and details.
-        """
+        """Write the event as plain JSON values."""
         return {"kind": self.kind, "step": self.step, **self.data}
 
 

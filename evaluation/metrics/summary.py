@@ -48,10 +48,7 @@ def summarise(
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a question failed.
-
-    :returns: Whether its run broke off, or ended without an answer where none was withheld.
-    """
+    """Check whether the run of a question broke off, or ended without an answer where none was withheld."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

@@ -366,11 +366,7 @@ _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer.
-
-    :param path: The folder of the index.
-    :returns: The answer; None where there is none that can be understood.
-    """
+    """Read the answer kept in the folder of an index; None where there is none that can be understood."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -379,12 +375,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Keep the answer, in place of an earlier one.
-
-    :param path: The folder of the index.
-    :param answer: Whether questions may go to the web.
-    :raises DocumentStoreError: When there is no index, or the disk refuses.
-    """
+    """Keep the answer, in place of an earlier one."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"
