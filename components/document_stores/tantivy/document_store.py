@@ -116,15 +116,12 @@ class TantivyDocumentStore(Block):
         return index.commit().searcher.num_docs if index else 0
 
     @report_damage
-    def search(
-        self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None, max_words: int | None = None
-    ) -> list[Document]:
+    def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
         :param query: Any text; it has no operators.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters on the metadata. Every matching document counts, however low its score.
-        :param max_words: The most words to search for, which are the rarest; None for all.
         :returns: The documents that contain a word of the query, with their score, best first. Equal scores keep the
             order of writing within one write; that of several writes depends on how tantivy merged them, so the same
             corpus written in many small parts may have another order.
@@ -136,7 +133,7 @@ class TantivyDocumentStore(Block):
         if filters:
             check_filters(filters)
         index = self._open()
-        return index.search(query, top_k, filters, max_words) if index else []
+        return index.search(query, top_k, filters) if index else []
 
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:

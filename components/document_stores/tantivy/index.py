@@ -98,14 +98,12 @@ class Index:
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
-    def search(
-        self, text: str, top_k: int, filters: dict[str, Any] | None, max_words: int | None = None
-    ) -> list[Document]:
-        """Find the documents that match a text best by BM25, or the ``max_words`` rarest of its words, best first."""
+    def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+        """Find the documents that match a text best by BM25, best first."""
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        query = commit.text_query(text, max_words)
+        query = commit.text_query(text)
         return [] if query is None else commit.best(query, top_k, filters)
 
     def documents_by_title(
