@@ -32,18 +32,12 @@ class NotRecorded(PrefragError, LookupError):
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of one request.
+    """The outcome of one request."""
 
-    :param documents: The documents that a source found, best first.
-    :param replies: The replies of a model.
-    :param facts: The properties of a model: plain values by name.
-    :param error: Why the request failed; then all others are empty.
-    """
-
-    documents: tuple[Document, ...] = ()
+    documents: tuple[Document, ...] = ()  # the documents that a source found, best first
     replies: tuple[ChatMessage, ...] = ()
-    facts: Mapping[str, Any] | None = None
-    error: str | None = None
+    facts: Mapping[str, Any] | None = None  # the properties of a model: plain values by name
+    error: str | None = None  # why the request failed; then all others are empty
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the entry."""

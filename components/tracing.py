@@ -99,20 +99,14 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
 
 @dataclass
 class Measured:
-    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words.
-
-    :param name: The name of its span.
-    :param tags: The attributes of its span.
-    :param labels: What the audit log calls the run: its id, its pipeline and the name of its key.
-    :param error: The type of the error with which it ended, or which it survived.
-    :param seconds: How long it took.
-    """
+    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words."""
 
     name: str
     tags: dict[str, Any]
+    # What the audit log calls the run: its id, its pipeline and the name of its key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
-    error: str = ""
-    seconds: float = 0.0
+    error: str = ""  # the type of the error with which it ended, or which it survived
+    seconds: float = 0.0  # how long it took
 
 
 # Called with each measurement when it ends.

@@ -22,10 +22,7 @@ class TreesMissing(Missing):
 
 
 class BoostedTrees:
-    """A trained XGBoost classifier, read from its JSON and run with numpy.
-
-    :param learner: The part `learner` of the JSON.
-    """
+    """A trained XGBoost classifier, read from the part `learner` of its JSON and run with numpy."""
 
     def __init__(self, learner: Mapping[str, Any]):
         attributes = learner.get("attributes") or {}

@@ -13,14 +13,10 @@ CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a classifier finds in a question.
+    """What a classifier finds in a question."""
 
-    :param probabilities: The probability of each class that it knows, from 0 to 1.
-    :param doubt: Why the probabilities are a guess; empty where they are not.
-    """
-
-    probabilities: Mapping[str, float]
-    doubt: str = ""
+    probabilities: Mapping[str, float]  # the probability of each class that it knows, from 0 to 1
+    doubt: str = ""  # why the probabilities are a guess; empty where they are not
 
 
 class QuestionClassifier(Protocol):

@@ -30,18 +30,12 @@ _MOST_LEVELS = 8
 
 
 class FoundObject(NamedTuple):
-    """An object in a reply.
+    """An object in a reply."""
 
-    :param values: Its values by their names in lower case.
-    :param valid: Whether it is whole and valid.
-    :param end: The position behind it.
-    :param in_prose: Whether words stand before it on its line, as before one that is quoted.
-    """
-
-    values: dict[str, Any]
+    values: dict[str, Any]  # its values by their names in lower case
     valid: bool
     end: int
-    in_prose: bool
+    in_prose: bool  # whether words stand before it on its line, as before one that is quoted
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -43,14 +43,10 @@ class RemoteModelRefused(PrefragError, ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """A model that a component calls.
-
-    :param role: What it is for.
-    :param host: The host on which it runs, without user, port and path; ``unknown`` where that cannot be seen.
-    """
+    """A model that a component calls."""
 
     role: Role
-    host: str
+    host: str  # the host on which it runs, without user, port and path; ``unknown`` where that cannot be seen
 
 
 def read_host(url: str) -> str:

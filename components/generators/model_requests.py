@@ -48,12 +48,7 @@ class NoReply(ConnectionError):
 
 
 class Refused(Exception):
-    """Report a reply with an error status; its text is the message.
-
-    :param status: The HTTP status.
-    :param headers: The headers, of any spelling.
-    :param text: The body.
-    """
+    """Report a reply with an error status and headers of any spelling; its text is the message."""
 
     attempts = 1
 
@@ -74,19 +69,12 @@ class TooLong(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a model server.
-
-    :param url: Where it goes.
-    :param headers: Its headers.
-    :param body: Its JSON.
-    :param timeout: Seconds that it may take, the retries and the pauses between them included.
-    :param max_retries: Further attempts.
-    """
+    """A request to a model server."""
 
     url: str
     headers: Mapping[str, str]
     body: bytes
-    timeout: float
+    timeout: float  # seconds that it may take, the retries and the pauses between them included
     max_retries: int
 
 

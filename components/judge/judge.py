@@ -13,18 +13,12 @@ from prefrag.components.state.state import State, Verdict
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each of some passages is to the question.
+    """How relevant each of some passages is to the question."""
 
-    :param scores: A score for each passage, from -1 to 1; None where there is none to rely on.
-    :param judged_by: ``model`` or ``classifier``.
-    :param parsed: False when the model's scores could not be read.
-    :param analysis: Why there are scores missing.
-    """
-
-    scores: tuple[float | None, ...]
-    judged_by: str
-    parsed: bool = True
-    analysis: str = ""
+    scores: tuple[float | None, ...]  # a score for each passage, from -1 to 1; None where there is none to rely on
+    judged_by: str  # ``model`` or ``classifier``
+    parsed: bool = True  # False when the model's scores could not be read
+    analysis: str = ""  # why there are scores missing
 
 
 class Judge(Protocol):

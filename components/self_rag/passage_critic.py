@@ -65,20 +65,13 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 
 @dataclass(frozen=True)
 class Critique:
-    """An answer from one passage, and what its model says of it.
+    """An answer from one passage, and what its model says of it."""
 
-    :param answer: The answer; empty where the passage gives none.
-    :param relevant: Whether the passage is relevant (IsRel).
-    :param support: How far the passage supports the answer (IsSup).
-    :param usefulness: How good an answer it is, from 1 to 5 (IsUse); None where it cannot be read.
-    :param parsed: Whether all three critiques could be read; one that could not counts as no support.
-    """
-
-    answer: str = ""
-    relevant: bool = False
-    support: Support = "none"
-    usefulness: int | None = None
-    parsed: bool = False
+    answer: str = ""  # the answer; empty where the passage gives none
+    relevant: bool = False  # whether the passage is relevant (IsRel)
+    support: Support = "none"  # how far the passage supports the answer (IsSup)
+    usefulness: int | None = None  # how good an answer it is, from 1 to 5 (IsUse); None where it cannot be read
+    parsed: bool = False  # whether all three critiques could be read; one that could not counts as no support
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).

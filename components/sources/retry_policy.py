@@ -23,19 +23,13 @@ class ProviderCall:
 
     As a context manager it catches the failure. An error in the filters is raised nevertheless, because retries cannot
     repair it, and so is the cancellation of the run.
-
-    :param provider: The component to call.
-    :param arguments: Its arguments.
-    :param retry: Whether to call it again after a failure.
-    :param output: Its output.
-    :param error: The failure of the last attempt; None where it did not fail.
     """
 
     provider: Retriever
     arguments: dict[str, Any]
-    retry: bool = True
+    retry: bool = True  # whether to call it again after a failure
     output: dict[str, Any] | None = None
-    error: Exception | None = None
+    error: Exception | None = None  # the failure of the last attempt; None where it did not fail
 
     def __enter__(self) -> None:
         """Begin the call."""

@@ -73,16 +73,11 @@ class _Value:
 
 @dataclass(frozen=True)
 class Event(_Value):
-    """An entry of the trace.
-
-    :param kind: The kind of event, for example ``thought``, ``search`` or ``verdict``.
-    :param step: The number of its step, counted from 1; 0 before the first.
-    :param data: Its details, JSON-serialisable.
-    """
+    """An entry of the trace."""
 
     kind: str
-    step: int
-    data: Mapping[str, Any] = field(default_factory=dict)
+    step: int  # the number of its step, counted from 1; 0 before the first
+    data: Mapping[str, Any] = field(default_factory=dict)  # its details, JSON-serialisable
 
     def to_dict(self) -> dict[str, Any]:
         """Write the event as plain JSON values."""
@@ -110,22 +105,14 @@ class Verdict(_Value):
 
 @dataclass(frozen=True)
 class ModelTraffic(_Value):
-    """What was sent to the models of one host.
+    """What was sent to the models of one host."""
 
-    :param host: The host, without user, port and path.
-    :param remote: Whether it is neither this machine nor one that the administrator names as local.
-    :param role: ``llm``, ``judge``, ``embedder`` or ``ranker``.
-    :param calls: The calls, failed ones included.
-    :param prompt_tokens: Tokens read, as the server counted them.
-    :param completion_tokens: Tokens written, as the server counted them.
-    """
-
-    host: str
-    remote: bool
-    role: str
-    calls: int = 1
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    host: str  # the host, without user, port and path
+    remote: bool  # whether it is neither this machine nor one that the administrator names as local
+    role: str  # ``llm``, ``judge``, ``embedder`` or ``ranker``
+    calls: int = 1  # the calls, failed ones included
+    prompt_tokens: int = 0  # tokens read, as the server counted them
+    completion_tokens: int = 0  # tokens written, as the server counted them
 
 
 def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
@@ -173,18 +160,12 @@ class Search(_Value):
 
 @dataclass(frozen=True)
 class Evidence(_Value):
-    """A sentence that speaks to the question.
-
-    :param document: The document that holds it.
-    :param sentence: The sentence.
-    :param query: What was asked for.
-    :param share: How likely the answer of a reader is that it carries, from 0 to 1.
-    """
+    """A sentence that speaks to the question."""
 
     document: Document
     sentence: str
-    query: str
-    share: float = 0.0
+    query: str  # what was asked for
+    share: float = 0.0  # how likely the answer of a reader is that it carries, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -479,11 +460,7 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """Report that a run failed; it holds the state so far, so that the trace is not lost.
-
-    :param message: What happened and what to do.
-    :param state: The state when it happened.
-    """
+    """Report that a run failed; it holds the state so far, so that the trace is not lost."""
 
     def __init__(self, message: str, state: State):
         super().__init__(message)

@@ -25,11 +25,7 @@ _RESERVED = frozenset(
 
 
 class PassageError(BadInput):
-    """Refuse something that is not a passage.
-
-    :param reason: What is wrong with it.
-    :param line: The line of the corpus, from 1; None where it has none.
-    """
+    """Refuse something that is not a passage, with its line of the corpus, from 1, where it has one."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -41,19 +37,14 @@ class PassageError(BadInput):
 class PassageRecord:
     """A passage before it becomes a document.
 
-    :param id: Its name, of 1 to 512 bytes.
-    :param text: Its text; never empty.
-    :param title: Its title; None where it has none.
-    :param source: The simulated source that holds it, as the corpus names it: `local`, `web` or `both`.
-    :param meta: Its other metadata.
     :raises PassageError: When one of them is invalid.
     """
 
-    id: str
-    text: str
-    title: str | None = None
-    source: Any = None
-    meta: dict[str, Any] = field(default_factory=dict)
+    id: str  # its name, of 1 to 512 bytes
+    text: str  # its text; never empty
+    title: str | None = None  # its title; None where it has none
+    source: Any = None  # the simulated source that holds it, as the corpus names it: `local`, `web` or `both`
+    meta: dict[str, Any] = field(default_factory=dict)  # its other metadata
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MOST_ID_BYTES:

@@ -68,16 +68,11 @@ _EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as the model sees it.
+    """A tool as the model sees it."""
 
-    :param name: The action that calls it.
-    :param description: What it is for.
-    :param source: The source that it searches; None for a tool that leaves the source to the router.
-    """
-
-    name: str
+    name: str  # the action that calls it
     description: str
-    source: str | None = None
+    source: str | None = None  # the source that it searches; None for a tool that leaves the source to the router
 
 
 _NOT = (

@@ -14,14 +14,10 @@ from prefrag.components.state.state import Action, State, Step
 
 
 class Turn(NamedTuple):
-    """One step as the model is shown it.
-
-    :param step: What the model replied.
-    :param observation: What it was shown after that; None where it was shown nothing.
-    """
+    """One step as the model is shown it."""
 
     step: Step
-    observation: str | None
+    observation: str | None  # what it was shown after that; None where it was shown nothing
 
 
 class ReplyFormat:
