@@ -124,10 +124,7 @@ class ModelCall:
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Load or connect the model.
-
-        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
-        """
+        """Load or connect the model; RemoteModelRefused for one on another machine where these are switched off."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()

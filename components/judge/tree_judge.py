@@ -91,11 +91,7 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees.
-
-        :raises TreesMissing: When there are none.
-        :raises ValueError: When the file does not fit.
-        """
+        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -132,9 +128,7 @@ class TreeJudge(Block):
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.
 
-        :param state: The state after a search.
-        :returns: The probability, from 0 to 1; and where it is a guess, what is unlike the training.
-        :raises TreesMissing: When there are no trees.
+        With the probability, from 0 to 1, comes what is unlike the training where it is a guess.
         """
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()

@@ -100,10 +100,7 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier.
-
-        :raises FileNotFoundError: When there is none.
-        """
+        """Load the classifier; FileNotFoundError when there is none."""
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 

@@ -69,11 +69,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model, once.
-
-        :raises ClassifierMissing: When no trained model is named or found, or a package is missing.
-        :raises ValueError: When the model cannot read as many tokens as are set.
-        """
+        """Load the model, once; ClassifierMissing without one or its package, ValueError for too many tokens."""
         with self._lock:
             if self._forward is not None:
                 return

@@ -47,10 +47,7 @@ class TantivyBM25Retriever:
         self.filters = filters
 
     def warm_up(self) -> None:
-        """Open the index, so that a missing one is reported before the first question.
-
-        :raises FileNotFoundError: When the store names an index that does not exist.
-        """
+        """Open the index, so that a missing one is a FileNotFoundError before the first question."""
         self.document_store.count_documents()
 
     @component.output_types(documents=list[Document])

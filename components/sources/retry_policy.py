@@ -89,11 +89,7 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider until it returns an output or the attempts are used up.
-
-        :param call: The call, which holds the output or the last failure afterwards.
-        :raises FilterError: When the provider cannot apply the filters.
-        """
+        """Call a provider until there is an output, or a last failure, in the call; a FilterError is raised."""
         retry = self._settings(call)
         with call:
             call.output = await either(

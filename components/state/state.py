@@ -329,10 +329,7 @@ class State(_Value):
 
     @property
     def step(self) -> Step:
-        """The last step.
-
-        :raises ValueError: Before the first reply.
-        """
+        """The last step; ValueError before the first reply."""
         if not self.steps:
             raise ValueError("The state has no step yet: a Reasoner must come before this component.")
         return self.steps[-1]
@@ -358,8 +355,7 @@ class State(_Value):
     def query_for(self, source: str) -> str:
         """Write the query of the next search of a source.
 
-        :param source: The source.
-        :returns: The query of the step; or the question as it was typed, with the one before it where it was rewritten.
+        It is the query of the step; or the question as it was typed, with the one before it where it was rewritten.
         """
         if not self.takes_question(source):
             return self.query
@@ -392,11 +388,7 @@ class State(_Value):
         return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
-        """Add a step.
-
-        :param step: The step.
-        :returns: The state with it at the end.
-        """
+        """Add a step."""
         return replace(self, steps=(*self.steps, step))
 
     def with_last(self, **changes: Any) -> State:
@@ -404,21 +396,11 @@ class State(_Value):
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
-        """Add an event to the trace.
-
-        :param kind: The kind of event.
-        :param data: Its details, JSON-serialisable.
-        :returns: The state with the event at the end of its trace.
-        """
+        """Add an event to the trace, with JSON-serialisable details."""
         return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
-        """Count a call to a model.
-
-        :param caller: The caller.
-        :param meta: The ``meta`` of the reply; its ``usage`` holds the server's token counts.
-        :returns: The state with the call counted.
-        """
+        """Count a call to a model; the ``usage`` in the ``meta`` of its reply holds the server's token counts."""
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
         counted = replace(
@@ -435,11 +417,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge two states that have the same last step but different searches, as the sources of a supplement give.
-
-        :param other: The other state.
-        :returns: This state with the searches and events that only the other one has.
-        """
+        """Merge two states that have the same last step but different searches, as the sources of a supplement give."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
