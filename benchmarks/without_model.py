@@ -1,21 +1,18 @@
 """Processor time of a question to `prefrag` without a language model: cold, and with every encoding cached.
 
-    python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50] [--profile]
+    python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
 
-The dev questions of a dataset over its whole corpus, as documents of one's own, the web closed. Each is asked twice in a
-row: the second time the encoder has read every passage. Its session is timed apart, by the clock of its thread.
-`--profile` lists the functions instead, of the second time alone.
+The dev questions of a dataset over its whole corpus, as documents of one's own, the web closed. Each is asked twice in
+a row: the second time the encoder has read every passage. Its session is timed apart, by the clock of its thread.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import cProfile
 import json
 import logging
 import os
-import pstats
 import statistics
 import time
 from pathlib import Path
@@ -24,10 +21,10 @@ from typing import Any
 # One question at a time is measured on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import onnxruntime  # noqa: E402
+import onnxruntime
 
-from prefrag import pipelines  # noqa: E402
-from prefrag.evaluation.corpora import evaluation_indexes  # noqa: E402
+from prefrag import pipelines
+from prefrag.evaluation.corpora import evaluation_indexes
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +44,7 @@ class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
             TimedSession.runs += 1
 
 
-async def measure(data: Path, limit: int, profile: bool) -> None:
+async def measure(data: Path, limit: int) -> None:
     """Ask the questions of a dataset, and print what a question takes."""
     os.environ |= {"PREFRAG_INDEX": evaluation_indexes(data / "corpus.jsonl", split=False).local, "PREFRAG_WEB": "off"}
     for name in ("PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_JUDGE_BASE_URL"):
@@ -57,7 +54,6 @@ async def measure(data: Path, limit: int, profile: bool) -> None:
     pipeline = pipelines.load("prefrag")
     pipeline.warm_up()
     await pipelines.ask_async(pipeline, first)
-    profiler = cProfile.Profile(time.process_time)
     cold, encoder, warm, searches = [], [], [], []
     TimedSession.runs = 0
     for question in questions:
@@ -67,10 +63,7 @@ async def measure(data: Path, limit: int, profile: bool) -> None:
         cold.append((time.process_time() - started) * 1_000 - encoder[-1])
         searches.append(result["counts"]["total"])
         started, read = time.process_time(), TimedSession.runs
-        if profile:
-            profiler.enable()
         await pipelines.ask_async(pipeline, question)
-        profiler.disable()
         warm.append((time.process_time() - started) * 1_000)
         assert TimedSession.runs == read
     print(
@@ -87,9 +80,8 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--only", nargs="+", default=["hotpotqa"], help="some of the datasets")
     parser.add_argument("--limit", type=int, default=50)
-    parser.add_argument("--profile", action="store_true")
     chosen = parser.parse_args()
     logging.disable(logging.INFO)
     onnxruntime.InferenceSession = TimedSession
     for each in chosen.only:
-        asyncio.run(measure(chosen.data / each, chosen.limit, chosen.profile))
+        asyncio.run(measure(chosen.data / each, chosen.limit))

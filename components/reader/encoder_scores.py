@@ -85,22 +85,14 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Score spans.
-
-        :param candidates: The spans.
-        :returns: For each the logarithms of its probabilities as start and as end; low ones where it is not among the
-            tokens.
-        """
+        """Find the logarithms of each span's probabilities as start and as end; low ones between the tokens."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Share the probability of the start among the passages.
-
-        :returns: The share of each passage, from 0 to 1.
-        """
+        """Share the probability of the start among the passages."""
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 
@@ -117,11 +109,7 @@ class EncoderScores:
         return list(zip(first[order].tolist(), last[order].tolist(), strict=True))
 
     def best_spans(self, most: int) -> list[SpanCandidate]:
-        """List the likeliest spans.
-
-        :param most: The most spans.
-        :returns: The spans, the likeliest first.
-        """
+        """List the likeliest spans, the likeliest first."""
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
         for start, end in self._likeliest[: 3 * most]:
             passage = int(self._passage[start])

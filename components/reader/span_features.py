@@ -79,11 +79,7 @@ def answer_key(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Cut a word to its beginning.
-
-    :param word: A word in lower case.
-    :returns: Five letters of a longer word, else the word without the s of a plural.
-    """
+    """Cut a word in lower case to five letters, or a shorter one before the s of a plural."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -381,13 +377,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure how much of a question's words passages hold.
-
-    :param question: The question.
-    :param passages: Title and text of each.
-    :param weight: See :func:`word_weights`.
-    :returns: The share that all hold, and the largest share that two hold.
-    """
+    """Measure the share of a question's words that all passages hold, and the largest share that two hold."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -80,10 +80,10 @@ def rank_sentences(
     split: Callable[[str], list[str]] = shown_sentences,
 ) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they hold, rare words first."""
-    titles = [words(str(one.meta.get("title") or "")) for one in documents]
-    every = [(one, title, split((one.content or "")[:_MAX_RANKED])) for one, title in zip(documents, titles, strict=True)]
-    sentences = [(one, sentence) for one, _, own in every for sentence in own]
-    held = [{*title, *words(sentence)} for _, title, own in every for sentence in own]
+    split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]
+    sentences = [(one, sentence) for one, own in split_up for sentence in own]
+    titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
+    held = [{*title, *words(sentence)} for title, own in titles for sentence in own]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [held_weight(weights, one) for one in held]
     return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
