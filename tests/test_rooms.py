@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_927,
     "server": 5_635,
     "training": 5_861,
-    "tests": 53_865,
+    "tests": 53_521,
 }
 
 
