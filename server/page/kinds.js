@@ -43,10 +43,12 @@ export function titleOf(document) {
 
 /** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
 export function placeOf(document) {
-  const { attachment, file, heading, line, mail, page, position } = document;
+  const { attachment, file, heading = "", line, mail, page, position } = document;
+  const title = titleOf(document);
   return [
-    file && file.replace(/\.\w{1,8}$/, "") !== document.title ? file : "",
-    heading ?? "",
+    file && ![file, file.replace(/\.\w{1,8}$/, "")].includes(title) ? file : "",
+    // The title is often the first of the headings.
+    `${heading ?? ""} > `.startsWith(`${title} > `) ? heading.slice(title.length + 3) : heading ?? "",
     attachment && mail ? `attached to ${mail}` : "",
     page === undefined || page === null ? "" : `page ${page}`,
     line === undefined || line === null ? "" : `line ${line}`,

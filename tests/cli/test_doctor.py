@@ -75,7 +75,14 @@ class TestIndex:
 
         assert code == 3
         assert found["index"][0]["status"] == "problem"
-        assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["advice"]
+        assert found["index"][0]["advice"] == "Make it with: prefrag index YOUR_FILES --index notes"
+
+    def test_beside_an_absent_one_those_that_are_there_are_named(self, corpus: Path):
+        prefrag("index", corpus, "--no-web", "--index", "papers")
+
+        _, found = examined("--index", "paper")
+
+        assert found["index"][0]["advice"].endswith("--index paper. There are: papers")
 
     def test_a_damaged_one_is_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")

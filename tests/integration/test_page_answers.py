@@ -130,6 +130,15 @@ class TestAnswer:
 
         assert card.locator(".source .hint").all_inner_texts() == ["2024-05-03superseded"]
 
+    def test_a_place_does_not_say_the_title_again(self, open_page: Open):
+        page = open_page(scripted=True)
+        places = {"title": "Crane", "file": "Crane.md", "heading": "Crane > Care"}, {"title": "", "file": "Crane.md"}
+        card = self.show(
+            page, result("1974 [1][2]", [document(str(at), "a", **one) for at, one in enumerate(places, 1)])
+        )
+
+        assert card.locator(".source .hint").all_inner_texts() == ["Care"]
+
     def test_brackets_that_name_no_passage_are_a_part_of_the_answer(self, open_page: Open):
         page = open_page(scripted=True)
         card = self.show(page, result("x in [1, 2] [9]", [FOUND], answer="x in [1, 2] [9]"))

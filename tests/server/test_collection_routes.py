@@ -21,6 +21,7 @@ from prefrag import indexing, pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing import journal
+from prefrag.indexing.folder_collection import find_collection
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server import collection_routes, opened_document, uploads
@@ -110,10 +111,11 @@ class TestList:
         make_index("broken", "One.")
         damage(index_path("broken"), "store")
 
+        same = {"web": False, "writes": True, "follows": False}
         assert client.get("/collections").json() == {
             "collections": [
-                {"name": "default", "default": True, "files": 1, "passages": 1, "web": False, "writes": True},
-                {"name": "maps", "default": False, "files": 0, "passages": 2, "web": False, "writes": True},
+                {"name": "default", "default": True, "files": 1, "passages": 1, **same},
+                {"name": "maps", "default": False, "files": 0, "passages": 2, **same},
             ]
         }
         client.access = Access("ada")
@@ -417,7 +419,7 @@ class TestLeaveToWrite:
             [seen] = httpx.get(f"{served.address}/collections", headers=writer).json()["collections"]
 
         assert statuses == [401, 403, 200]
-        assert seen == {"name": "fresh", "default": False, "files": 1, "passages": 1, "web": False, "writes": True}
+        assert seen.items() >= {"name": "fresh", "files": 1, "passages": 1, "web": False, "writes": True}.items()
 
     def test_is_not_for_a_page_of_another_site(self, client: Client):
         asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "DELETE"}
@@ -446,6 +448,24 @@ class TestDeletion:
         assert response.json() == {"deleted": 1, "file": "kept"}
         assert (tmp_path / "tower.md").exists()
         assert client.names("default") == ["board.md"]
+
+    def test_of_a_file_that_stays_in_a_followed_folder_says_that_it_comes_back(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ):
+        monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
+        (tmp_path / "Notes").mkdir()
+        for name in ("tower.md", "gone.md"):
+            (tmp_path / "Notes" / name).write_text(TOWER, encoding="utf-8")
+        indexing.index([tmp_path / "Notes"], index=find_collection(tmp_path / "Notes"))
+        documents = [client.document("Notes", name) for name in ("tower.md", "gone.md")]
+        (tmp_path / "Notes" / "gone.md").unlink()
+
+        stays, gone = (client.delete(each).json() for each in documents)
+
+        assert "indexed again at the next start, or when it changes. Delete or move the file" in stays["note"]
+        assert gone == {"deleted": 1, "file": "kept"}
+        follows = {each["name"]: each["follows"] for each in client.get("/collections").json()["collections"]}
+        assert follows == {"default": False, "Notes": True}
 
     @for_each("document", "0" * 24, "board.md", "..", "a/b")
     def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
