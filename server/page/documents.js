@@ -53,7 +53,8 @@ async function draw(said = null) {
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (failed.length) list.append(failedFiles(failed));
+    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not kept with an index in Elasticsearch: whoever indexes them is told."));
+    else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }
