@@ -46,6 +46,8 @@ class EncoderScores:
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
+        self._begin = [place for part in parts for place in part.encoded.begin]
+        self._end = [place for part in parts for place in part.encoded.end]
         # Of a span, yes, no and none: of the part that is likeliest to hold an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
@@ -58,14 +60,6 @@ class EncoderScores:
         return np.concatenate(
             [np.where(place < 0, -1, place + shift) for place, shift in zip(places, before, strict=False)]
         )
-
-    @cached_property
-    def _begin(self) -> list[int]:
-        return [place for part in self._parts for place in part.encoded.begin]
-
-    @cached_property
-    def _end(self) -> list[int]:
-        return [place for part in self._parts for place in part.encoded.end]
 
     @cached_property
     def start(self) -> Values:
