@@ -30,35 +30,22 @@ class AuditLogFailed(PrefragError):
 
 
 def audit_log() -> Path | None:
-    """Find the audit log.
-
-    :returns: The file of ``PREFRAG_AUDIT_LOG``; None where none is kept.
-    """
+    """Find the file of ``PREFRAG_AUDIT_LOG``; None where no audit log is kept."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
-    """Add to what all lines from here on in this context have in common.
-
-    :param labels: The values by their names.
-    """
+    """Add to what all lines from here on in this context have in common."""
     _labels.set({**_labels.get(), **labels})
 
 
 def audit_labels() -> Mapping[str, str | None]:
-    """Find what the lines of this context have in common.
-
-    :returns: The id of the ``run``, the ``pipeline`` and the name of the ``key``, where there are any.
-    """
+    """Find what the lines of this context have in common: ``run``, ``pipeline`` and ``key``, as far as known."""
     return _labels.get()
 
 
 def check_audit_log() -> str:
-    """Check that the audit log, where one is kept, can be written.
-
-    :returns: A sentence where others than its owner may read or write it; otherwise empty.
-    :raises AuditLogFailed: When it cannot be written.
-    """
+    """Check that the audit log, if any, can be written; return a sentence where others may read or write it."""
     _append("")
     if (path := audit_log()) is None or os.name != "posix":
         return ""
@@ -70,9 +57,8 @@ def check_audit_log() -> str:
 def audit(event: str, **data: Any) -> None:
     """Write that something is about to leave this machine; it must leave only once this has returned.
 
-    :param event: What happens: ``query`` or ``model_call``.
-    :param data: Its details; of a ``query`` only a hash is kept where ``PREFRAG_AUDIT_QUERIES`` is not on.
-    :raises AuditLogFailed: When the line cannot be written.
+    ``event`` is ``query`` or ``model_call``. Of a query only a hash is kept where ``PREFRAG_AUDIT_QUERIES`` is not on.
+    Raises :class:`AuditLogFailed` where the line cannot be written.
     """
     if audit_log() is None:
         return

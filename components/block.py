@@ -18,20 +18,13 @@ class Block:
     """A part that is serialised by its constructor's parameters, which it keeps as attributes of the same names."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the part as a block of YAML.
-
-        :returns: Its class and its parameters as plain values.
-        """
+        """Write the part as a block of YAML: its class and its parameters as plain values."""
         names = inspect.signature(type(self).__init__).parameters
         return default_to_dict(self, **{name: _write(getattr(self, name)) for name in names if name != "self"})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the part from its block.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The part.
-        """
+        """Make the part from the output of :meth:`to_dict`."""
         return default_from_dict(cls, data)
 
 

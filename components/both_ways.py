@@ -43,14 +43,7 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def either(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call a function that waits, in the form that the calling body is running in.
-
-    :param method: The blocking function.
-    :param method_async: The asynchronous function.
-    :param args: The arguments by place.
-    :param options: The arguments by name.
-    :returns: What the function gives.
-    """
+    """Call a function that waits, in the form that the calling body is running in."""
     if not _blocks():
         return await method_async(*args, **options)
     # The function may run its own event loop.
@@ -64,8 +57,7 @@ async def either(
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
     """Run several bodies at the same time, in the blocking form one after another.
 
-    :param bodies: The bodies.
-    :returns: What they give, in their order.
+    What they give comes in their order.
     """
     if not _blocks():
         return await asyncio.gather(*bodies)
@@ -86,9 +78,7 @@ def in_thread(
 ) -> Callable[P, Coroutine[Any, Any, R]]:
     """Derive the asynchronous form of a method that computes for a long time, or waits in a way of its own.
 
-    :param method: The method.
-    :param when: Takes the arguments of a call, and tells whether it is worth a thread.
-    :returns: The asynchronous method, with the same parameters and outputs.
+    ``when`` takes the arguments of a call, and tells whether it is worth a thread.
     """
 
     @wraps(method)

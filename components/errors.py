@@ -44,9 +44,8 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 def error_kind(error: Exception) -> type[PrefragError]:
     """Map an exception to one of these classes.
 
-    :param error: Any exception.
-    :returns: Its own class where that is in the tree; else the class for the built-in exceptions that components raise
-        for a wrong setting, an absent file or an absent package; else the root.
+    It is its own class where that is in the tree, else the one for the built-in exceptions that components raise for a
+    wrong setting, an absent file or an absent package, else the root.
     """
     if isinstance(error, PrefragError):
         return type(error)
@@ -54,12 +53,7 @@ def error_kind(error: Exception) -> type[PrefragError]:
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
-    """Find an error of a kind behind another one.
-
-    :param error: The error.
-    :param kind: The kind.
-    :returns: The error itself, or the nearest one that it was raised from; None where none is of that kind.
-    """
+    """Find the error of a kind that is this one, or the nearest one that it was raised from."""
     link: BaseException | None = error
     while link is not None and not isinstance(link, kind):
         link = link.__cause__

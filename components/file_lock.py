@@ -29,10 +29,8 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    :param path: The file that is locked; made if missing, with its folder.
-    :param wait: Seconds to wait for another process.
-    :param work: The work, for the messages.
-    :raises Busy: When another process still holds the lock after that time.
+    The file is made if missing, with its folder; ``work`` is for the messages. Raises :class:`Busy` after ``wait``
+    seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -48,13 +46,9 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
 
 
 def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
-    """Lock a file, or a folder where the system opens folders, until it is closed.
+    """Lock an open file or folder until it is closed, and tell whether no other process has it.
 
-    :param file: The descriptor of the file.
-    :param wait: Seconds to wait for another process.
-    :param poll: Seconds between two attempts.
-    :returns: Whether no other process has it locked. Always true where the file system has no locks, such as some
-        network folders.
+    Always true where the file system has no locks, such as some network folders.
     """
     from filelock import lock_descriptor
 
@@ -72,10 +66,8 @@ def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool
 def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     """Append a line to a file in one piece; a new file is readable by its owner alone.
 
-    :param path: The file; its folder has to exist.
-    :param line: The line, without its end; an empty one only opens the file.
-    :param most_bytes: The bytes that the file may have afterwards; None sets no limit.
-    :raises OSError: When the whole line cannot be written, with ``EFBIG`` when it does not fit the limit.
+    Its folder has to exist, and an empty line only opens it. Raises OSError when the whole line cannot be written, with
+    ``EFBIG`` when the file would have more than ``most_bytes``.
     """
     # A pipe without a reader must not block, and is only refused when it is opened write-only.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR

@@ -36,10 +36,8 @@ _PLAIN = (
 def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
     """Go through a pipeline or a component and every object in it: nested pipelines, lists and attributes included.
 
-    :param whole: The pipeline or component.
-    :param descend: Called with each part; False leaves out what is inside it.
-    :returns: Each part once, the outer ones first, with its path from the whole, such as ``web.retriever``; the path of
-        the whole is empty.
+    Each part comes once, the outer ones first, with its path from the whole, such as ``web.retriever``; that of the
+    whole is empty. Where ``descend`` says False of a part, what is inside it is left out.
     """
     waiting = [("", whole)]
     # Keep the objects themselves, because the id of a collected one may be reused.
@@ -56,20 +54,12 @@ def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -
 
 
 def find_stores(whole: Any) -> list[Any]:
-    """Find the document stores of a pipeline that this project knows.
-
-    :param whole: The pipeline or component.
-    :returns: Each :class:`TantivyDocumentStore` and :class:`ElasticsearchDocumentStore` in it.
-    """
+    """Find the document stores of a pipeline that this project knows."""
     return [part for _, part in walk_parts(whole) if is_store(part)]
 
 
 def is_store(part: Any) -> bool:
-    """Check whether an object is a document store that this project knows.
-
-    :param part: The object.
-    :returns: Whether it is a :class:`TantivyDocumentStore` or an :class:`ElasticsearchDocumentStore`.
-    """
+    """Check whether an object is a document store that this project knows."""
     # By name, because importing the Elasticsearch client is slow and most pipelines have no such store.
     return type(part).__name__ in _STORES
 

@@ -32,24 +32,15 @@ class NotRecorded(PrefragError, LookupError):
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of one request.
+    """The outcome of one request."""
 
-    :param documents: The documents that a source found, best first.
-    :param replies: The replies of a model.
-    :param facts: The properties of a model: plain values by name.
-    :param error: Why the request failed; then all others are empty.
-    """
-
-    documents: tuple[Document, ...] = ()
+    documents: tuple[Document, ...] = ()  # the documents that a source found, best first
     replies: tuple[ChatMessage, ...] = ()
-    facts: Mapping[str, Any] | None = None
-    error: str | None = None
+    facts: Mapping[str, Any] | None = None  # the properties of a model: plain values by name
+    error: str | None = None  # why the request failed; then all others are empty
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the entry.
-
-        :returns: Its one value as plain values.
-        """
+        """Serialise the entry."""
         if self.error is not None:
             return {"error": self.error}
         if self.facts is not None:
@@ -60,11 +51,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Entry:
-        """Make an entry from its serialised form.
-
-        :param data: The output of :meth:`to_dict`.
-        :returns: The entry.
-        """
+        """Make an entry from its serialised form."""
         [(kind, value)] = data.items()
         if kind == "documents":
             return cls(documents=tuple(Document.from_dict(document) for document in value))
@@ -97,13 +84,9 @@ class Recording(Block):
         self._file.refresh(repair=mode != "replay")
 
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
-        """Find the recorded outcome of a request.
+        """Find the recorded outcome of a request; None when the source or the model has to be called.
 
-        :param kind: The kind of the request.
-        :param name: The source or the model.
-        :param content: The request as plain JSON values; error messages show the first.
-        :returns: The entry; None when the source or the model has to be called.
-        :raises NotRecorded: With ``replay``, when the request was not recorded.
+        Error messages show the first value of ``content``. With ``replay``, raises :class:`NotRecorded`.
         """
         kept = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
@@ -114,14 +97,7 @@ class Recording(Block):
         return None if kept is None or kept.error is not None else kept
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
-        """Record the outcome of a request.
-
-        :param entry: The outcome.
-        :param kind: The kind of the request.
-        :param name: The source or the model.
-        :param content: The request as plain JSON values.
-        :returns: The recorded entry: with ``reuse`` that of an earlier equal request.
-        """
+        """Record the outcome of a request; with ``reuse`` that of an earlier equal request stays, and is returned."""
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
 

@@ -384,11 +384,10 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, also those that this process does not read.
+    """Check all settings, also those that this process does not read; raise :class:`BadInput` for a wrong value.
 
-    :param own: Names of variables that a user's own pipelines read.
-    :returns: A sentence for each variable that looks like a setting and is none, with the nearest name.
-    :raises BadInput: When one is set to what it cannot be, or its file cannot be read.
+    Returns a sentence for each variable that looks like a setting and is none, with the nearest name; ``own`` are names
+    that a user's own pipelines read.
     """
     known = []
     for table in _TABLES:
@@ -408,11 +407,7 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
 
 
 def read_secrets() -> list[str]:
-    """Read all secrets, so that none is shown to a client.
-
-    :returns: Each that is set.
-    :raises BadInput: When the file of one cannot be read.
-    """
+    """Read all secrets, so that none is shown to a client."""
     found: list[str] = []
     for table in _TABLES:
         for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):
@@ -422,10 +417,7 @@ def read_secrets() -> list[str]:
 
 
 def share_secrets() -> None:
-    """Put secrets that are in files where the document stores of Haystack read them: into the environment.
-
-    :raises BadInput: When such a file cannot be read.
-    """
+    """Put secrets that are in files where the document stores of Haystack read them: into the environment."""
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
         if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):
             os.environ[variable] = _shared[variable] = text

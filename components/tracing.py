@@ -91,10 +91,7 @@ tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Find out which part of a run is sent to a tracing backend.
-
-    :returns: ``spans``, which have no words of it, ``content``, or None where no tracer is enabled.
-    """
+    """Find out what of a run is sent to a tracing backend: ``spans`` without its words, ``content``, or nothing."""
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -102,20 +99,14 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
 
 @dataclass
 class Measured:
-    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words.
-
-    :param name: The name of its span.
-    :param tags: The attributes of its span.
-    :param labels: What the audit log calls the run: its id, its pipeline and the name of its key.
-    :param error: The type of the error with which it ended, or which it survived.
-    :param seconds: How long it took.
-    """
+    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words."""
 
     name: str
     tags: dict[str, Any]
+    # What the audit log calls the run: its id, its pipeline and the name of its key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
-    error: str = ""
-    seconds: float = 0.0
+    error: str = ""  # the type of the error with which it ended, or which it survived
+    seconds: float = 0.0  # how long it took
 
 
 # Called with each measurement when it ends.
@@ -167,11 +158,7 @@ _span: ContextVar[_OpenSpan | None] = ContextVar("span", default=None)
 
 @contextmanager
 def measure_run(context: Context) -> Iterator[Measured]:
-    """Measure a run.
-
-    :param context: The context in which its components run.
-    :yields: The tags may be set and the error until the end.
-    """
+    """Measure a run."""
     labels = context.run(audit_labels)
     tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
     tags["prefrag.status"] = "failed"
@@ -192,10 +179,7 @@ def measure_run(context: Context) -> Iterator[Measured]:
 def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
     """Measure a part of a run.
 
-    :param name: The name of its span.
-    :param step: The number of the step to which it belongs.
-    :param tags: The attributes of its span; a double underscore stands for a full stop.
-    :yields: The tags may be set and the error until the end.
+    In the names of ``tags`` a double underscore stands for a full stop.
     """
     measured, run = Measured(name, {key.replace("__", "."): value for key, value in tags.items()}), _run.get()
     if run is None:
@@ -229,7 +213,7 @@ def _timed(measured: Measured) -> Iterator[None]:
 def continue_trace(parent: str | None) -> None:
     """Continue in this context the trace of a request, where OpenTelemetry has not done so already.
 
-    :param parent: The header ``traceparent`` of the request, which may be malformed.
+    ``parent`` is the header ``traceparent`` of the request, which may be malformed.
     """
     if parent and type(tracer.actual_tracer).__name__ == "OpenTelemetryTracer":
         from opentelemetry import context, trace
@@ -240,10 +224,7 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Write the header that lets a model server nest its own spans under that of a call.
-
-    :returns: The header ``traceparent``; empty without OpenTelemetry.
-    """
+    """Write the header that nests the spans of a model server under that of a call; none without OpenTelemetry."""
     span = _span.get()
     find = getattr(span and span.span.raw_span(), "get_span_context", None)
     if find is None:

@@ -22,10 +22,7 @@ class TreesMissing(Missing):
 
 
 class BoostedTrees:
-    """A trained XGBoost classifier, read from its JSON and run with numpy.
-
-    :param learner: The part `learner` of the JSON.
-    """
+    """A trained XGBoost classifier, read from the part `learner` of its JSON and run with numpy."""
 
     def __init__(self, learner: Mapping[str, Any]):
         attributes = learner.get("attributes") or {}
@@ -83,21 +80,13 @@ class BoostedTrees:
         )
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Classify rows of features; several threads may do so at once.
-
-        :param rows: The values of the features, in the order in which the trees were trained.
-        :returns: For each row the probability, from 0 to 1, of the positive class.
-        """
+        """Return for each row of features the probability of the positive class; several threads may do so at once."""
         if len(rows) == 0:
             return []
         return self.scores(rows)
 
     def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
-        """Classify rows of features with trees that tell several classes apart.
-
-        :param rows: The values of the features, in the order in which the trees were trained.
-        :returns: For each row the probability of each class, from 0 to 1, which add up to 1.
-        """
+        """Return for each row of features the probability of each class, with trees that tell several classes apart."""
         if len(rows) == 0:
             return []
         sums = self._sums(rows)
@@ -106,11 +95,7 @@ class BoostedTrees:
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Score rows of features as the trees were trained to: with probabilities, or with numbers that rank.
-
-        :param rows: The values of the features, in the order in which the trees were trained.
-        :returns: For each row its score.
-        """
+        """Score rows of features as the trees were trained to: with probabilities, or with numbers that rank."""
         sums = self._sums(rows)[:, 0]
         return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
 
@@ -118,11 +103,8 @@ class BoostedTrees:
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees; an unchanged file is read once a process.
 
-    :param file: A model saved by XGBoost in JSON, with the names of its features.
-    :param features: The names of the features of a row, in order.
-    :returns: The trees.
-    :raises TreesMissing: When the file is absent.
-    :raises ValueError: When the file holds no trees, or trees over other features.
+    The file is a model saved by XGBoost in JSON, with the names of its features in this order; other trees raise
+    ValueError, and no file :class:`TreesMissing`.
     """
     file = Path(file).expanduser()
     if not file.is_file():

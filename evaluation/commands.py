@@ -158,10 +158,6 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "
         f"{metrics['seconds_per_question']:.2f} s"
     )
-    if "cost" in metrics:
-        cost = metrics["cost"]
-        unpriced = f"; without a price: {', '.join(cost['unpriced'])}" if cost["unpriced"] else ""
-        typer.echo(f"  cost: {cost['total']:.4f}{unpriced}")
     if metrics["errors"]:
         typer.echo(
             f"  {counted(metrics['errors'], 'question')} failed and score 0; --retry-failed runs them again.", err=True

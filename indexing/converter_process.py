@@ -45,11 +45,7 @@ class ConverterProcess:
     """Converts as :class:`FileConverter` does, in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
-        """Set the limits; the process begins with the first file.
-
-        :param seconds: The processor time of one file.
-        :param memory: The bytes that the process may use.
-        """
+        """Set the limits of one file, in processor time and bytes; the process begins with the first file."""
         self.loss = ""  # what of the last file could not be read
         self._seconds, self._memory = seconds, memory
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,15 +55,9 @@ class ConverterProcess:
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file.
+        """Convert one file; CannotRead when it cannot be converted, or not within the limits.
 
-        :param path: Its path.
-        :param data: Its bytes.
-        :param modified: When it was changed last, in seconds since 1970.
-        :param folders: The names of its folders that may say of it that it is a draft or old.
-        :returns: Its passages.
-        :raises CannotRead: When it cannot be converted, or not within the limits.
-        :raises PrefragError: When the process does not start.
+        ``modified`` is in seconds since 1970; ``folders`` are names that may say that it is a draft or old.
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
@@ -148,11 +138,7 @@ class ConverterProcess:
 
 @cache
 def converter_process(pid: int) -> ConverterProcess:
-    """Return the converter of this process.
-
-    :param pid: The id of this process: one that was forked needs its own.
-    :returns: The converter, which ends with this process.
-    """
+    """Return the converter of this process, given its id: one that was forked needs its own."""
     converter = ConverterProcess()
     atexit.register(converter.close)
     return converter

@@ -28,14 +28,9 @@ def delete_documents(
 ) -> Deletion:
     """Delete passages from an index; the files themselves stay.
 
-    :param targets: Ids of passages, files, corpora, or folders with everything that was indexed below them. They
-        need not exist any more.
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :returns: The number of deleted passages, and the targets that the index does not hold.
-    :raises BadInput: When a target names nothing, or everything: an empty text, `.` or `/`. Nothing is deleted then.
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
+    Targets are ids of passages, files, corpora, or folders with everything that was indexed below them; they need not
+    exist any more. Returns the number of deleted passages, and the targets that the index does not hold. Raises
+    :class:`BadInput`, and deletes nothing, for an empty text, `.` or `/`.
     """
     passages = open_passages(store, index, change=True)
     found = find_passages(passages, list(dict.fromkeys(targets)))
@@ -55,15 +50,9 @@ def prune(
     """Delete the passages of files that no longer exist and of lines that left a corpus.
 
     A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
-    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted.
-
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :param on_plan: Called before anything is deleted, with what will be.
-    :param dry_run: Whether to delete nothing, only to call `on_plan`.
-    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
+    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted. ``on_plan``
+    is called before anything is deleted, with what will be; with ``dry_run`` nothing is. The report has what was
+    deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
     """
     started = time.perf_counter()
     report = IndexReport()

@@ -34,11 +34,8 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     """Find when a document was written, as far as it or its name says so.
 
-    :param meta: Its own metadata, such as the front matter of Markdown or the head of a mail.
-    :param text: The beginning of its text.
-    :param name: The name of its file.
-    :returns: `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where
-        neither says it. So one field holds dates alone, which can be compared.
+    Returns `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where neither
+    says it. So one field holds dates alone, which can be compared.
     """
     stated = " ".join(str(meta.get("date") or "").split())
     if found := _read(_LINES, stated[:_LONGEST]) or _read(_LINES, stated[:10]):

@@ -24,10 +24,7 @@ _WAIT_SECONDS = 10.0
 def find_collection(folder: Path) -> str:
     """Find the collection of a folder, and make an empty one where it has none yet.
 
-    :param folder: A folder.
-    :returns: Its collection: the name of the folder in the characters of an index, with a number where another index
-        has that name.
-    :raises DocumentStoreError: When the index cannot be made, or is damaged.
+    Its name is that of the folder in the characters of an index, with a number where another index has that name.
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):

@@ -17,12 +17,7 @@ Drives = Mapping[str, tuple[int, int]]
 
 
 def find_drives(folder: Path) -> Drives:
-    """Find a folder and the drives that are mounted below it.
-
-    :param folder: The folder, by its real path.
-    :returns: What each is recognised by.
-    :raises OSError: When the folder is not there, or cannot be read.
-    """
+    """Find a folder and the drives that are mounted below it."""
     with os.scandir(folder):
         below = [each for each, _, _ in os.walk(folder) if os.path.ismount(each)]
     return {each: _recognise(each) for each in {str(folder), *below}}
@@ -42,14 +37,9 @@ def follow_changes(
 ) -> IndexReport:
     """Index what is new or has changed below a folder, then delete what is gone.
 
-    :param collection: The name of an index that exists.
-    :param folder: The folder, by its real path.
-    :param changed: Files and folders in it that may be new, changed or gone; the folder itself stands for all in it.
-    :param drives: What `find_drives` has found when they were there; below a drive that is gone nothing is deleted.
-    :param on_progress: As for `index`.
-    :returns: What was done; files of other kinds are not mentioned.
-    :raises FileNotFoundError: When a file vanishes meanwhile; the same call again does the rest.
-    :raises DocumentStoreError: When the index cannot be written.
+    The folder itself among ``changed`` stands for all in it; below a drive that is gone nothing is deleted, and files
+    of other kinds are not mentioned. A file that vanishes meanwhile raises FileNotFoundError; the same call again does
+    the rest.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]

@@ -160,14 +160,7 @@ def _open(index: str, store: str) -> Any:
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """List the files and corpora of an index.
-
-    :param index: The name of the index.
-    :param store: As for `index`.
-    :returns: The entries, sorted by path; passages of another origin are one entry at the end.
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When the store fails.
-    """
+    """List the files and corpora of an index by their paths; passages of another origin are one entry at the end."""
     found: dict[tuple[str, str | None], IndexedFile] = {}
     for passage in open_passages(store, index).all():
         kind, path = origin_of(passage)

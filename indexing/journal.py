@@ -136,13 +136,9 @@ class LocalChanges:
     ) -> dict[str, str]:
         """Make a change: all of it, or nothing.
 
-        :param added: The path of each file by its name, all in one folder that `make_incoming` has made.
-        :param removed: The names of the files to delete.
-        :param written: The passages to write.
-        :param outdated: The ids of those to delete.
-        :param language: That of the index, where it is new.
-        :param drops: Whether to delete the index with its vectors and all of its files.
-        :returns: Nothing: no passage is refused here.
+        ``added`` are files by their names, in one folder that `make_incoming` has made, ``removed`` names of files,
+        ``written`` and ``outdated`` passages and ids, ``language`` that of a new index; ``drops`` deletes the index
+        with its vectors and files. Returns nothing: no passage is refused here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):

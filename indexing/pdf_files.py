@@ -27,10 +27,8 @@ _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     """Read a PDF; within the limits of a process, since nothing bounds the work of PDFium.
 
-    :param data: The file.
-    :param outline: Where its bookmarks are added, and what is lost.
-    :returns: Its title, and its text with a form feed between two pages.
-    :raises CannotRead: When it is encrypted or damaged, holds too much text, or none that can be read.
+    Returns its title, and its text with a form feed between two pages; its bookmarks and what is lost go to the
+    outline. Raises :class:`CannotRead` when it is encrypted or damaged, holds too much text, or none that can be read.
     """
     import pypdfium2
 

@@ -29,14 +29,10 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
 
     The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
     killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
-    began first ends with an error. Whatever others write to the old index in the meantime is lost.
-
-    :param name: The index, or the alias that an earlier rebuild has made; there need not be one yet.
-    :param fill: Fills the index whose name it is called with, and returns how many passages that must hold then.
-    :param language: The language of the new index; None is that of the old one.
-    :param dense: Whether `fill` also embeds the passages, as it must where those of the old index are.
-    :raises BadInput: When the old index cannot be replaced; the message states why.
-    :raises DocumentStoreError: When the new index is not whole. The old one still answers.
+    began first ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` fills the
+    index whose name it is called with, and returns how many passages that must hold then; with ``dense`` it embeds
+    them, as it must where those of the old index are. Raises :class:`BadInput` when the old index cannot be replaced,
+    and DocumentStoreError when the new one is not whole.
     """
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")

@@ -26,11 +26,8 @@ def change_documents(collection: str, shared: bool) -> AbstractContextManager[Lo
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
     """Index the files of a folder and move them to that of a collection, all that can be read or, failing, none.
 
-    :param collection: The name of the collection; it is made where there is none.
-    :param incoming: The folder of the files, which `make_incoming` has made.
-    :param language: The language of a new index.
-    :param shared: Whether the collection lies in Elasticsearch, and its files are kept there.
-    :returns: What was done, and which files were skipped: an earlier one of such a name stays.
+    The folder ``incoming`` is one that `make_incoming` has made; ``shared`` collections lie in Elasticsearch. Of a file
+    that was skipped, an earlier one of its name stays.
     """
     report = IndexReport()
     with change_documents(collection, shared) as changes:
@@ -110,10 +107,9 @@ class PendingChanges(PassageStore):
         self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
-        """Delete what the index holds of an earlier version of a file.
+        """Delete what the index holds of an earlier version of a file, and count the passages that nothing replaces.
 
-        :returns: The number of the passages that nothing replaces; None, with nothing deleted, where nothing would be
-            left of the file.
+        None, with nothing deleted, where nothing would be left of the file.
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]

@@ -27,11 +27,8 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
 
     A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
     next one begins with a small letter. Full is measured by the width of the whole text: narrower blocks are verse,
-    addresses and headings. Lists, tables and code keep their lines.
-
-    :param text: The text, of one page or of all.
-    :param most_width: The letters of a line above which each line is a paragraph.
-    :returns: The text with a blank in the place of such a line end.
+    addresses and headings. Lists, tables and code keep their lines. A text with lines of more than ``most_width``
+    letters has a paragraph in each.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))

@@ -2,10 +2,7 @@
 
 
 def find_version() -> str:
-    """Find the version.
-
-    :returns: The version; ``checkout`` where the package is run without being installed.
-    """
+    """Find the version; ``checkout`` where the package is run without being installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

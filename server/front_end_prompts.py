@@ -66,11 +66,7 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
 
 
 def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Answer a task for which there is no model: with the first words as a title, or an empty list.
-
-    :param messages: The messages, each with its text as its content.
-    :param name: The model that answers questions.
-    """
+    """Answer a task for which there is no model: with the first words as a title, or an empty list."""
     asked = _last_asked(messages)
     if shape := _SHAPE.search(asked):
         title = _first_words(asked) if _TITLE.search(shape["key"]) else ""

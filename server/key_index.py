@@ -36,11 +36,7 @@ class KeyIndex:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document; None if nobody has made a key yet.
-
-        :returns: It, and its version for `replace`.
-        :raises KeysUnread: When there is no answer.
-        """
+        """Read the document, None if nobody has made a key, and its version for `replace`; or raise KeysUnread."""
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
@@ -58,10 +54,7 @@ class KeyIndex:
             return found["_source"], version
 
     def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
-        """Replace the document unless somebody else has done so since, and tell whether it was replaced.
-
-        :raises KeysUnread: When there is no answer.
-        """
+        """Replace the document unless somebody else has done so since, and tell whether it was replaced."""
         from elasticsearch import ConflictError
 
         from prefrag.indexing.stores import make_index

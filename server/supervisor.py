@@ -41,13 +41,7 @@ _CAUSES = {
 
 
 def run(app: str, **options: Any) -> None:
-    """Serve until a signal tells to stop, with ``workers`` processes.
-
-    :param app: The place of the function that builds the application.
-    :param options: See uvicorn.
-    :raises PrefragError: When processes keep dying, or the port cannot be used.
-    :raises SystemExit: When one could not start, or has ended by itself.
-    """
+    """Serve until a signal tells to stop, with ``workers`` processes."""
     _listen((options["host"], options["port"]), "--port").close()
     if sys.platform == "win32":
         uvicorn.run(app, **options)

@@ -1,20 +1,7 @@
-"""What every test stands on: no settings of the machine, no network, and fakes without a memory."""
+"""How the tests run: how many random examples, and where the surroundings of every test are loaded."""
 
-import atexit
-import gc
-import inspect
 import os
 import signal
-import ssl
-import sys
-import typing
-from collections.abc import Iterator
-from functools import cache
-from importlib import import_module
-from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,51 +18,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "prefrag,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
-# A client of a model server reads all certificates of the machine first, which takes longer than most tests.
-ssl.create_default_context = cache(ssl.create_default_context)
 
-# Python 3.11 lists the attributes of a protocol at each isinstance, and Haystack asks of each value whether it is a part.
-if sys.version_info < (3, 12):
-    typing._get_protocol_attrs = cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
-
-# Haystack reads the signatures of a component again for each instance, which is half of loading a pipeline.
-for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
-    read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
-    setattr(import_module("haystack.core.component.component"), module.__name__, read_once)
-
-# Nothing that is imported or collected becomes garbage: looking for it takes as long as collecting.
-gc.disable()
-atexit.register(gc.unfreeze)
-
-from tests import fakes  # noqa: E402
-from tests.indexes import MEMORY  # noqa: E402
-from tests.scripted_pipeline import script_pipeline  # noqa: E402, F401
-
-
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.enable()
-
-
-def pytest_sessionfinish() -> None:
-    # pytest looks for garbage five times before it ends.
-    gc.freeze()
-
-
-@pytest.fixture(scope="session")
-def _data_directories() -> Iterator[Iterator[Path]]:
-    # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test. Few tests need
-    # theirs, and these make it.
-    with TemporaryDirectory(prefix="prefrag-data-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
-        yield (Path(folder) / str(number) for number in count())
-
-
-@pytest.fixture(autouse=True)
-def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterator[Path]) -> None:
-    for name in list(os.environ):
-        if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
-            monkeypatch.delenv(name)
-    # The webs of the tests are scripts. What happens where nobody allowed the web, the tests of that say themselves.
-    monkeypatch.setenv("PREFRAG_WEB", "on")
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
-    fakes.CALLS.clear()
+def pytest_configure(config: pytest.Config) -> None:
+    # A process that only hands tests to its workers takes over a second for what it never uses.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        config.pluginmanager.import_plugin("tests.surroundings")

@@ -29,13 +29,13 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_371,
-    "components": 20_194,
-    "evaluation": 9_123,
-    "indexing": 5_633,
-    "pipelines": 1_941,
-    "server": 5_652,
-    "training": 5_904,
-    "tests": 53_580,
+    "components": 19_334,
+    "evaluation": 8_962,
+    "indexing": 5_568,
+    "pipelines": 1_935,
+    "server": 5_635,
+    "training": 5_863,
+    "tests": 53_469,
 }
 
 

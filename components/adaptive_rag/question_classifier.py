@@ -13,14 +13,10 @@ CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a classifier finds in a question.
+    """What a classifier finds in a question."""
 
-    :param probabilities: The probability of each class that it knows, from 0 to 1.
-    :param doubt: Why the probabilities are a guess; empty where they are not.
-    """
-
-    probabilities: Mapping[str, float]
-    doubt: str = ""
+    probabilities: Mapping[str, float]  # the probability of each class that it knows, from 0 to 1
+    doubt: str = ""  # why the probabilities are a guess; empty where they are not
 
 
 class QuestionClassifier(Protocol):
@@ -30,17 +26,10 @@ class QuestionClassifier(Protocol):
         """Load or connect what the classifier needs, before the first question."""
 
     def classify(self, question: str) -> Estimate:
-        """Classify a question by its text alone.
-
-        :param question: The question.
-        :returns: The probabilities of its classes.
-        """
+        """Classify a question by its text alone."""
 
     async def classify_async(self, question: str) -> Estimate:
         """Classify as :meth:`classify` does, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the classifier as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
+        """Write the classifier as a block of the pipeline's YAML."""

@@ -53,8 +53,7 @@ def names_in(question: str) -> list[str]:
 def question_features(question: str) -> list[float]:
     """Describe a question by its text alone, as the paper's classifier reads it.
 
-    :param question: The question, in English.
-    :returns: A value for each of :data:`FEATURES`.
+    The question is in English; the values are those of :data:`FEATURES`.
     """
     words = comparable(question).split() or [""]
     names = [name.split() for name in names_in(question)]

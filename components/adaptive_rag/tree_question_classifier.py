@@ -36,11 +36,7 @@ class TreeQuestionClassifier(Block):
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees.
-
-        :raises TreesMissing: When there are none.
-        :raises ValueError: When the file does not fit.
-        """
+        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
         self._load()
 
     def classify(self, question: str) -> Estimate:

@@ -101,10 +101,7 @@ class CorrectiveEvaluator:
         component.set_output_types(self, **actions, kept=State)
 
     def warm_up(self) -> None:
-        """Load or connect the judge and, if there is one, the model.
-
-        :raises TreesMissing: When trees judge and there are none.
-        """
+        """Load or connect the judge and any model; TreesMissing when trees judge and there are none."""
         self.judge.warm_up()
         if self._call is not None and not self._call.is_absent:
             self._call.warm_up()

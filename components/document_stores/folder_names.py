@@ -10,10 +10,9 @@ from pathlib import Path, PurePath
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
     """Name the folder of each file without the folders of this machine above the collection.
 
-    :param paths: The paths of all files of a collection.
-    :param uploads: The folder of uploaded files, which are in no folder that a client knows.
-    :returns: The folder of each path, with slashes between; empty at the top. It is relative to the folder that all
-        files have in common. Where they have none, each group begins with the name of the last one that it has.
+    Slashes stand between, and the name is empty at the top. It is relative to the folder that all files have in common;
+    where they have none, each group begins with the name of the last folder that it has. Files in ``uploads`` are in no
+    folder that a client knows.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

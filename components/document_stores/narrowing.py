@@ -26,13 +26,9 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     """Make the filter for what a request names as people do.
 
     Every condition lists values that the indexes hold: so both kinds of store apply it as a look-up of terms, and what
-    leaves nothing is known before anything is searched.
-
-    :param stores: The document stores that are searched.
-    :param wanted: `folders`, `kinds`, `since` and `until`, as far as they are given.
-    :param filters: Haystack's filters that have to hold, too.
-    :returns: Haystack's filters.
-    :raises BadInput: When a date is none, or nothing is left; the message says by which of them.
+    leaves nothing is known before anything is searched. ``wanted`` holds `folders`, `kinds`, `since` and `until`, as
+    far as they are given; ``filters`` have to hold, too. Raises :class:`BadInput` when a date is none, or nothing is
+    left; the message says by which of them.
     """
     conditions: list[dict[str, Any]] = []
 

@@ -9,12 +9,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer that is kept with an index.
-
-    :param store: A :class:`TantivyDocumentStore` or an :class:`ElasticsearchDocumentStore`.
-    :returns: The answer; None where there is none, and for any other store.
-    :raises Exception: When the index is missing or does not answer.
-    """
+    """Read the answer that is kept with an index; None where there is none, and for a store of another kind."""
     if type(store).__name__ == TANTIVY_STORE:
         return store.read_web_consent()
     if type(store).__name__ == ELASTICSEARCH_STORE:
@@ -25,13 +20,7 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Keep the answer with an index, in place of an earlier one.
-
-    :param store: A :class:`TantivyDocumentStore` or an :class:`ElasticsearchDocumentStore`, whose index exists.
-    :param answer: Whether questions may go to the web.
-    :raises ValueError: For any other store.
-    :raises DocumentStoreError: When it cannot be kept.
-    """
+    """Keep the answer with an index that exists, in place of an earlier one; ValueError for a store of another kind."""
     if type(store).__name__ == TANTIVY_STORE:
         store.keep_web_consent(answer)
     elif type(store).__name__ == ELASTICSEARCH_STORE:
@@ -43,11 +32,7 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[Any]) -> bool:
-    """Check whether the answer of every one of some indexes is yes.
-
-    :param stores: The stores of the indexes.
-    :returns: Whether it is; False where there is no index, or one has no answer or cannot be read.
-    """
+    """Check whether each index says yes; False where there is none, or one has no answer or cannot be read."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:

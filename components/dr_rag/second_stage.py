@@ -143,11 +143,7 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
 
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
-    """Make several searches at the same time.
-
-    :param calls: The sources and their states.
-    :returns: The states with their searches, in their order.
-    """
+    """Make several searches at the same time; the states come in the order of the calls."""
     return await either(_search_in_threads, _search_async, calls)
 
 

@@ -80,10 +80,7 @@ class ChatModel:
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the component; the server and its key stay in the environment.
-
-        :returns: Its settings as plain values.
-        """
+        """Serialise the component; the server and its key stay in the environment."""
         return default_to_dict(self, role=self.role, generation_kwargs=self.generation_kwargs, timeout=self._timeout)
 
     @property

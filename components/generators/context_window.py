@@ -87,16 +87,10 @@ def _count(value: Any) -> int | None:
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get what a model server says about itself, such as its list of models.
+    """Get what a model server says about itself, such as its list of models; empty where the reply is no JSON object.
 
-    :param url: The address.
-    :param api_key: The key; empty for none.
-    :param seconds: How long to wait for all of it.
-    :param uses_proxy: Whether to use a proxy from the environment; a request to this machine needs none.
-    :returns: The JSON object; empty where the reply is another value.
-    :raises httpx.HTTPError: When the server cannot be reached, or refuses.
-    :raises TimeoutError: When the reply takes too long, or is too long.
-    :raises ValueError: When it is not JSON.
+    A request to this machine needs no proxy. Raises httpx.HTTPError when the server cannot be reached or refuses,
+    TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
     """
     # An event loop can end a reply whose headers trickle in; it needs a thread, because the caller may run one.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)

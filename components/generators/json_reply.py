@@ -30,18 +30,12 @@ _MOST_LEVELS = 8
 
 
 class FoundObject(NamedTuple):
-    """An object in a reply.
+    """An object in a reply."""
 
-    :param values: Its values by their names in lower case.
-    :param valid: Whether it is whole and valid.
-    :param end: The position behind it.
-    :param in_prose: Whether words stand before it on its line, as before one that is quoted.
-    """
-
-    values: dict[str, Any]
+    values: dict[str, Any]  # its values by their names in lower case
     valid: bool
     end: int
-    in_prose: bool
+    in_prose: bool  # whether words stand before it on its line, as before one that is quoted
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -135,12 +129,7 @@ def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
 
 
 def repair(value: Any, level: int = 0) -> Any:
-    """Replace what cannot be serialised again: halves of escaped characters, and values nested too deeply.
-
-    :param value: A value as JSON gives it.
-    :param level: How deep it lies.
-    :returns: The value, its halves of characters as question marks, its levels from the ninth on as null.
-    """
+    """Replace what cannot be serialised again: halves of escaped characters, and values from the ninth level on."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if level > _MOST_LEVELS and isinstance(value, dict | list):
@@ -189,9 +178,7 @@ def _unescape(text: str) -> str:
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     """Read a field from the last object that holds it, or from a line of its own where no object does.
 
-    :param text: The reply.
-    :param key: The name of the field, in lower case.
-    :returns: Its value, None when there is no such field; and the object that it stands in, empty for none.
+    Without such a field the value is None; with it comes the object in which it stands, empty for none.
     """
     found = _find_last(text, key)
     if found is not None and not found.in_prose:

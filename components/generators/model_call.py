@@ -124,10 +124,7 @@ class ModelCall:
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Load or connect the model.
-
-        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
-        """
+        """Load or connect the model; RemoteModelRefused for one on another machine where these are switched off."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -337,11 +334,7 @@ def _name_model(chat_generator: Any) -> Any:
 
 
 def is_cut_off(message: ChatMessage) -> bool:
-    """Check whether a reply ended at its limit of tokens, or within its thinking.
-
-    :param message: A reply that a :class:`ModelCall` gave.
-    :returns: Whether the model had more to write.
-    """
+    """Check whether a reply ended at its limit of tokens, or within its thinking."""
     return message.meta.get("finish_reason") == "length"
 
 

@@ -43,14 +43,10 @@ class RemoteModelRefused(PrefragError, ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """A model that a component calls.
-
-    :param role: What it is for.
-    :param host: The host on which it runs, without user, port and path; ``unknown`` where that cannot be seen.
-    """
+    """A model that a component calls."""
 
     role: Role
-    host: str
+    host: str  # the host on which it runs, without user, port and path; ``unknown`` where that cannot be seen
 
 
 def read_host(url: str) -> str:
@@ -62,12 +58,7 @@ def read_host(url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; no name is looked up.
-
-    :param host: The name or address of a host.
-    :returns: Whether it is.
-    :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
-    """
+    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; no name is looked up."""
     return _is_local(host, settings.local_hosts)
 
 
@@ -105,10 +96,6 @@ def refuse_remote_models(part: Any) -> None:
     """Refuse a component that calls a model on another machine, if the administrator has switched them off.
 
     A value of ``PREFRAG_REMOTE_MODEL`` that is not understood refuses them too.
-
-    :param part: A component, a pipeline, or the serialised form of a component.
-    :raises RemoteModelRefused: When there is such a model.
-    :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
     """
     _read_local_hosts(settings.local_hosts)
     if settings.remote_model:

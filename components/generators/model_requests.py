@@ -48,12 +48,7 @@ class NoReply(ConnectionError):
 
 
 class Refused(Exception):
-    """Report a reply with an error status; its text is the message.
-
-    :param status: The HTTP status.
-    :param headers: The headers, of any spelling.
-    :param text: The body.
-    """
+    """Report a reply with an error status and headers of any spelling; its text is the message."""
 
     attempts = 1
 
@@ -74,29 +69,17 @@ class TooLong(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a model server.
-
-    :param url: Where it goes.
-    :param headers: Its headers.
-    :param body: Its JSON.
-    :param timeout: Seconds that it may take, the retries and the pauses between them included.
-    :param max_retries: Further attempts.
-    """
+    """A request to a model server."""
 
     url: str
     headers: Mapping[str, str]
     body: bytes
-    timeout: float
+    timeout: float  # seconds that it may take, the retries and the pauses between them included
     max_retries: int
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find where a request goes, and the header that a user name in the address asks for.
-
-    :param base_url: The root of the protocol, perhaps with a user name and a query.
-    :param path: The path below it.
-    :returns: The URL without the user name, and the header.
-    """
+    """Find where a request goes, without the user name of the address, and the header that this asks for."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -113,14 +96,9 @@ def connect(url: str) -> None:
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, again after failures that may pass.
+    """Send a request, again after failures that may pass, and return the body of the reply.
 
-    :param request: The request.
-    :returns: The body of the reply.
-    :raises NoReply: When the server cannot be reached.
-    :raises Refused: When it replies with an error status.
-    :raises TooLong: When the reply is too long.
-    :raises TimeoutError: When time is over.
+    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when time is over.
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {

@@ -44,9 +44,7 @@ _PARAMETERS = frozenset((
 class ModelServerError(PrefragError, RuntimeError):
     """Report that a model cannot be reached or gave no usable reply; the message states what to do.
 
-    :param message: What happened, where, and what to do.
-    :param status: The HTTP status, if a server answered with one.
-    :param retry_after: Seconds after which the server wants to be called again, if it gave them.
+    A server may have given a status and the seconds after which it wants to be called again.
     """
 
     def __init__(self, message: str, status: int | None = None, retry_after: float | None = None):
@@ -57,21 +55,13 @@ class ModelServerError(PrefragError, RuntimeError):
 
 @dataclass(frozen=True)
 class ModelServer:
-    """A model on a server; equal ones share a connection.
+    """A model on a server; equal ones share a connection."""
 
-    :param base_url: The root of its OpenAI protocol.
-    :param model: The name of the model there.
-    :param api_key: The key, empty for none.
-    :param prefix: The prefix of the environment variables that hold these settings.
-    :param timeout: Seconds that a call may take, its retries included.
-    :param max_retries: Further attempts.
-    """
-
-    base_url: str
+    base_url: str  # the root of its OpenAI protocol
     model: str
     api_key: str = field(repr=False)
-    prefix: str
-    timeout: float
+    prefix: str  # the prefix of the environment variables that hold these settings
+    timeout: float  # seconds that a call may take, its retries included
     max_retries: int
 
     @property
@@ -86,14 +76,10 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model.
+        """Call the model; the replies are as it wrote them, with its calls of tools, without a separate reasoning.
 
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of the call by their OpenAI names.
-        :param tools: The tools that the model may call.
-        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
-        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
-        :raises ValueError: For a parameter that the OpenAI protocol does not have.
+        ``generation_kwargs`` have their OpenAI names; another raises ValueError. Raises :class:`ModelServerError` when
+        the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
         with self._explain_errors():

@@ -15,9 +15,6 @@ def strip_reasoning(text: str) -> str:
 
     A block that is never closed extends to the end, because the model ran out of tokens. Everything before a closing
     tag without an opening one is thinking too, because some chat templates put the opening tag into the prompt.
-
-    :param text: The reply.
-    :returns: The answer, without blanks at both ends; empty when there are only thoughts.
     """
     return _split_reasoning(text)[0]
 

@@ -100,11 +100,7 @@ class RecordedChatGenerator(Block):
         return getattr(self.chat_generator, "limit_setting", None)
 
     def warm_up(self) -> None:
-        """Load or connect the model, unless it is replayed.
-
-        :raises NotRecorded: When the recording that is replayed is not of this model.
-        :raises ValueError: When the recording that is continued is of another model.
-        """
+        """Load or connect the model, unless it is replayed; refuse a recording of another model."""
         warm_up = getattr(self.chat_generator, "warm_up", None)
         if warm_up is not None and self.recording.mode != "replay":
             warm_up()

@@ -21,25 +21,17 @@ def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text without its model's tokeniser, rather too many than too few.
 
     The estimate is three UTF-8 bytes a token: English has over four, Chinese about three.
-
-    :param text: Any text.
-    :returns: The number of tokens.
     """
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
 
 
 @dataclass(frozen=True)
 class Fitted(Generic[Prompt]):
-    """A prompt that fits.
-
-    :param prompt: The rendered prompt.
-    :param documents_cut: The number of documents that were left out, oldest observations first.
-    :param documents_shortened: The number of the newest documents that were shortened.
-    """
+    """A prompt that fits."""
 
     prompt: Prompt
-    documents_cut: int = 0
-    documents_shortened: int = 0
+    documents_cut: int = 0  # the number of documents that were left out, oldest observations first
+    documents_shortened: int = 0  # the number of the newest documents that were shortened
 
 
 def fit_to_window(

@@ -33,10 +33,7 @@ class AutoJudge(Block):
         self.tree_judge = tree_judge
 
     def warm_up(self) -> None:
-        """Load or connect the chosen judge.
-
-        :raises TreesMissing: When the trees judge and there are none.
-        """
+        """Load or connect the chosen judge; TreesMissing when the trees judge and there are none."""
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:

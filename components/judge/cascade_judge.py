@@ -37,10 +37,7 @@ class CascadeJudge(Block):
         self.unsure_to = unsure_to
 
     def warm_up(self) -> None:
-        """Load the trees and the model.
-
-        :raises TreesMissing: When there are no trees.
-        """
+        """Load the trees and the model; TreesMissing when there are no trees."""
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 

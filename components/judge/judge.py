@@ -13,18 +13,12 @@ from prefrag.components.state.state import State, Verdict
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each of some passages is to the question.
+    """How relevant each of some passages is to the question."""
 
-    :param scores: A score for each passage, from -1 to 1; None where there is none to rely on.
-    :param judged_by: ``model`` or ``classifier``.
-    :param parsed: False when the model's scores could not be read.
-    :param analysis: Why there are scores missing.
-    """
-
-    scores: tuple[float | None, ...]
-    judged_by: str
-    parsed: bool = True
-    analysis: str = ""
+    scores: tuple[float | None, ...]  # a score for each passage, from -1 to 1; None where there is none to rely on
+    judged_by: str  # ``model`` or ``classifier``
+    parsed: bool = True  # False when the model's scores could not be read
+    analysis: str = ""  # why there are scores missing
 
 
 class Judge(Protocol):
@@ -42,18 +36,10 @@ class Judge(Protocol):
         """
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When a model fails; it holds the state.
-        """
+        """Judge as :meth:`judge` does, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML.
-
-        :returns: Its class and its settings as plain values.
-        """
+        """Write the judge as a block of the pipeline's YAML: its class and its settings as plain values."""
 
 
 class ScoringJudge(Judge, Protocol):
@@ -69,10 +55,4 @@ class ScoringJudge(Judge, Protocol):
         """
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When a model fails; it holds the state.
-        """
+        """Score as :meth:`score` does, without blocking the event loop."""

@@ -189,11 +189,7 @@ class ModelJudge(Block):
 
 
 def read_judgement(text: str) -> Verdict | None:
-    """Read a reply of the model.
-
-    :param text: The reply.
-    :returns: The verdict; None when it cannot be read.
-    """
+    """Read the verdict in a reply of the model; None when it cannot be read."""
     status, values = read_verdict(text, "status")
     return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))
 

@@ -73,10 +73,7 @@ class SourceSwitchJudge:
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Load or connect the judge.
-
-        :raises TreesMissing: When trees judge and there are none.
-        """
+        """Load or connect the judge; TreesMissing when trees judge and there are none."""
         if self.enabled:
             self.judge.warm_up()
 

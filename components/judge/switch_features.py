@@ -127,16 +127,9 @@ def switch_features(
     """Compute the features of each retrieved passage, words weighted by how rare they are.
 
     A passage that has been shown may still hold what is asked next, so it is described too. No feature depends on the
-    scores of the retriever, which have a different meaning in each engine.
-
-    :param question: The original question.
-    :param query: The query of the search.
-    :param new: The passages that have just been found, best first.
-    :param observed: The passages that have been shown, of which some may have been found again.
-    :param step: The number of searches before this one.
-    :param statistics: See :func:`term_weights`; also analyses the texts.
-    :returns: For each of the passages found, in order, a value for each of :data:`FEATURES`;
-        shares are from 0 to 1, and a feature that does not apply is -1.
+    scores of the retriever, which have a different meaning in each engine. For each passage found, in order, there is a
+    value for each of :data:`FEATURES`; shares are from 0 to 1, and a feature that does not apply is -1. ``step`` counts
+    the searches before this one; for ``statistics`` see :func:`term_weights`.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -297,11 +290,7 @@ class _Texts:
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:
-    """Order features as the trees take them.
-
-    :param features: The features of one passage.
-    :returns: Their values in the order of :data:`FEATURES`.
-    """
+    """Order the features of a passage as the trees take them, as :data:`FEATURES`."""
     return [features[name] for name in FEATURES]
 
 

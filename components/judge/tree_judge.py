@@ -26,21 +26,14 @@ SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate how likely at least one passage is needed, from the trees' estimate for each.
-
-    :param trees: Trees over :data:`FEATURES`.
-    :param features: The features of each passage found, from :func:`switch_features`.
-    :returns: The probability, from 0 to 1; 0 where nothing was found.
-    """
+    """Estimate how likely at least one passage is needed, from the estimate for each; 0 where none was found."""
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
     """Find a feature whose value is unlike anything in the training, so that the trees' estimate is a guess.
 
-    :param trees: Trees over :data:`FEATURES`, with the ranges of their training.
-    :param features: The features of each passage found, from :func:`switch_features`.
-    :returns: The feature, its value and the range; None where all are known.
+    Returned are the feature, its value and the range of the training; None where all are known.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
@@ -51,11 +44,7 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute the probability from which leaving the preferred source costs more than it is worth.
-
-    :param cost_of_leaving: See :class:`TreeJudge`.
-    :returns: The probability, from 0 to 1, that what was found is needed.
-    """
+    """Compute the probability from which leaving the preferred source costs more than it is worth."""
     return 1 / (1 + cost_of_leaving)
 
 
@@ -102,11 +91,7 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees.
-
-        :raises TreesMissing: When there are none.
-        :raises ValueError: When the file does not fit.
-        """
+        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -143,9 +128,7 @@ class TreeJudge(Block):
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.
 
-        :param state: The state after a search.
-        :returns: The probability, from 0 to 1; and where it is a guess, what is unlike the training.
-        :raises TreesMissing: When there are no trees.
+        With the probability, from 0 to 1, comes what is unlike the training where it is a guess.
         """
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()

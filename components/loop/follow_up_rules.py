@@ -53,8 +53,7 @@ Turns = Sequence[tuple[str, str]]
 def find_reference(question: str) -> str:
     """Find the word of a question that stands for something which the question does not name.
 
-    :param question: The question, in English.
-    :returns: The word as it was typed, or the first of a question that leaves out all but what is new; else nothing.
+    It is the word as it was typed, or the first of a question that leaves out all but what is new; else nothing.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
@@ -70,9 +69,7 @@ def find_reference(question: str) -> str:
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     """Write a follow-up so that it can be understood alone.
 
-    :param question: The question.
-    :param turns: The questions and answers before it, oldest first.
-    :returns: The question, as it is where it refers to nothing; None where the turns do not say to what it refers.
+    A question that refers to nothing stays as it is; None where the turns, oldest first, do not say to what it refers.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):

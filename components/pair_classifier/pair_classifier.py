@@ -100,10 +100,7 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier.
-
-        :raises FileNotFoundError: When there is none.
-        """
+        """Load the classifier; FileNotFoundError when there is none."""
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 
@@ -205,12 +202,7 @@ class PairClassifier:
 
 
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
-    """Pair the documents of two stages.
-
-    :param documents: The documents of the first stage.
-    :param candidates: The second-stage list of each of them.
-    :returns: Each document of the first stage with each of its list, and with each other document of the first stage.
-    """
+    """Pair each document of the first stage with each of its list, and with each other document of the first stage."""
     first_stage = {identity(document): document for document in documents}
     return [
         (first, second)
@@ -223,13 +215,9 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages by the best pair of each.
+    """Rank the documents of both stages by the best pair of each, best first.
 
-    :param documents: The documents of the first stage, best first.
-    :param pairs: All pairs.
-    :param scores: The score of each pair, 0 to 1.
-    :param rank_weight: See :class:`PairClassifier`.
-    :returns: The documents, best first.
+    For ``rank_weight`` see :class:`PairClassifier`.
     """
     found = {identity(document): document for document in documents}
     best = dict.fromkeys(found, 0.0)

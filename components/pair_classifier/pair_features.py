@@ -88,13 +88,9 @@ def pair_features(
     """Compute the features of pairs: what the passages cover of the question and of each other.
 
     Words are weighted by how rare they are. No feature depends on the scores or ranks of a retriever, which have a
-    different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to
-    the best of the question, so all of its pairs must be passed together.
-
-    :param question: The question.
-    :param pairs: Two passages each, the one of the first stage first.
-    :param statistics: See :func:`term_weights`; also analyses the texts.
-    :returns: One row a pair, one column for each of :data:`FEATURES`.
+    different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to the
+    best of the question, so all of its pairs must be passed together. There is a row a pair, a column for each of
+    :data:`FEATURES`; for ``statistics`` see :func:`term_weights`.
     """
     if not pairs:
         return np.zeros((0, len(FEATURES)), np.float32)

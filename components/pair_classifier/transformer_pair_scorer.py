@@ -69,11 +69,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model, once.
-
-        :raises ClassifierMissing: When no trained model is named or found, or a package is missing.
-        :raises ValueError: When the model cannot read as many tokens as are set.
-        """
+        """Load the model, once; ClassifierMissing without one or its package, ValueError for too many tokens."""
         with self._lock:
             if self._forward is not None:
                 return
@@ -154,13 +150,8 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    :param tokenizer: A tokenizer of ``transformers``.
-    :param questions: A question for each pair.
-    :param pairs: The texts of the two documents.
-    :param question_tokens: The most tokens of a question.
-    :param document_tokens: The most tokens of each document; None reads both whole where the model has room, and else
-        cuts the longer one, or both to the same length.
-    :returns: The tokenizer's output as NumPy arrays, one row a pair, padded to the longest.
+    The arrays have a row a pair, padded to the longest. Without ``document_tokens`` both documents are read whole where
+    the model has room, and else the longer one is cut, or both to the same length.
     """
     texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.
@@ -188,10 +179,8 @@ def encode_pairs(
 def fewest_tokens(config: Any) -> int:
     """Find the fewest tokens with which a model keeps its attention.
 
-    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so.
-
-    :param config: The settings of a model of ``transformers``.
-    :returns: The number of tokens to pad to; 0 for any other model.
+    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so. It is 0 for any
+    other model.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0

@@ -57,11 +57,7 @@ class TreePairScorer(Block):
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees.
-
-        :raises TreesMissing: When there are none.
-        :raises ValueError: When the file does not fit.
-        """
+        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

@@ -19,11 +19,10 @@ _WORDS = "\0"
 
 
 def check_prompts(prompts: Any) -> None:
-    """Check what ``prompts`` is set to.
+    """Check that ``prompts`` is ``product``, ``plain``, or a folder of prompts under the names of the shipped ones.
 
-    :param prompts: ``product``, ``plain``, or a folder of prompt files under the names of the shipped ones.
-    :raises ValueError: When it is none of them; when the folder holds a file that is no prompt; when a file cannot be
-        read as a template, or uses a variable that its prompt does not have.
+    Raises ValueError, also when the folder holds a file that is no prompt, one that cannot be read as a template, or
+    one that uses a variable that its prompt does not have.
     """
     if prompts in MODES:
         return
@@ -45,11 +44,7 @@ def own_names() -> list[str]:
 
 
 def variables_of(prompt: str) -> frozenset[str]:
-    """List the variables of a prompt: those of the shipped ones that the same component fills.
-
-    :param prompt: One of :func:`own_names`.
-    :returns: The names, without ``quoted`` and those of Jinja.
-    """
+    """List the variables of a prompt: those of the shipped ones that the same component fills."""
     if prompt == PASSAGE:
         return frozenset({"number", "title", "content"})
     of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}

@@ -51,9 +51,8 @@ _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]
 def quote_text(text: str, marks: Collection[str] = ()) -> str:
     """Quote a text, line by line and without its empty lines.
 
-    :param text: The text, which may be untrusted.
-    :param marks: The marks that may stand in it in brackets: those of this run, where the application had it written.
-    :returns: Its lines, each behind a bar.
+    The text may be untrusted. ``marks`` may stand in it in brackets: those of this run, where the application had it
+    written.
     """
     visible = _INVISIBLE.sub("", "\n".join(_TERMINAL.sub("", text).splitlines()))
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))
@@ -62,11 +61,7 @@ def quote_text(text: str, marks: Collection[str] = ()) -> str:
 
 @lru_cache(maxsize=512)
 def quote_title(title: str) -> str:
-    """Quote a title.
-
-    :param title: The title, which may be untrusted.
-    :returns: One line of at most 300 characters.
-    """
+    """Quote a title, which may be untrusted, on one line of at most 300 characters."""
     line = _break_signs(_SOURCE.sub(r"\1", _flatten(title)))
     cut = line if len(line) <= MAX_TITLE_CHARACTERS else line[: MAX_TITLE_CHARACTERS - 3].rstrip() + "..."
     return cut or "Untitled"
@@ -80,9 +75,7 @@ def quote_line(text: str) -> str:
 def break_tokens(text: str, tags: Collection[str] = ()) -> str:
     """Break the control tokens of chat templates in a text that may repeat a passage: a reply, a turn, a question.
 
-    :param text: The text.
-    :param tags: The names of the tags that stay whole.
-    :returns: The text, with a blank within each token.
+    The ``tags`` of these names stay whole.
     """
     return _TOKENS.sub(lambda match: match[0] if match["tag"] in tags else f"{match[0]} ", text)
 

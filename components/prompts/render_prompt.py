@@ -59,14 +59,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 
 
 def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
-    """Render a prompt.
-
-    :param prompt: See :func:`prompt_path`.
-    :param prompts: See :func:`prompt_path`.
-    :param values: The variables of the template.
-    :returns: The text, without blanks at its ends.
-    :raises ValueError: When the file is absent, or uses an unknown variable.
-    """
+    """Render a prompt, see :func:`prompt_path`, without blanks at its ends; ValueError for an unknown variable."""
     path = prompt_path(prompt, prompts)
     quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:

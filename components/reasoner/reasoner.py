@@ -191,10 +191,8 @@ class Reasoner:
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
         """Continue the conversation with a question of another component, behind the last observation.
 
-        :param state: The state, whose last step has its observation.
-        :param question: The question.
-        :returns: The arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in
-            the formats for models that were trained for one task.
+        Returns the arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in the
+        formats for models that were trained for one task.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None

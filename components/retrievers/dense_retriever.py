@@ -21,11 +21,7 @@ class TextEmbedder(Protocol):
     """Any component with ``text`` -> ``embedding``."""
 
     def run(self, text: str) -> dict[str, Any]:
-        """Embed a text.
-
-        :param text: Any text.
-        :returns: ``embedding``.
-        """
+        """Embed a text, as ``embedding``."""
 
 
 class EmbeddingRetriever(Protocol):
@@ -34,13 +30,7 @@ class EmbeddingRetriever(Protocol):
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, Any]:
-        """Find documents by a vector.
-
-        :param query_embedding: The vector of the query.
-        :param filters: Haystack's filters.
-        :param top_k: The most documents to return.
-        :returns: ``documents``, best first.
-        """
+        """Find ``documents`` by a vector, best first."""
 
 
 @component
@@ -90,11 +80,7 @@ class DenseRetriever(Block):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
-        """Make a retriever from its serialised form.
-
-        :param data: The output of `to_dict`.
-        :returns: The retriever; its embedder stays serialised.
-        """
+        """Make a retriever from the output of `to_dict`; its embedder stays serialised."""
         parameters = dict(data["init_parameters"])
         if isinstance(retriever := parameters["retriever"], dict):
             parameters["retriever"] = _build(retriever, "retriever")
@@ -103,8 +89,8 @@ class DenseRetriever(Block):
     def warm_up(self) -> None:
         """Load the model and open the documents.
 
-        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
-        :raises ImportError: When the embedder's package is not installed.
+        Raises RemoteModelRefused when the model is on another machine and ``PREFRAG_REMOTE_MODEL`` is off, and
+        ImportError without the package of the embedder.
         """
         refuse_remote_models(self.text_embedder)
         with self._lock:

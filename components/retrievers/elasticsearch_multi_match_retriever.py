@@ -128,21 +128,11 @@ class ElasticsearchMultiMatchRetriever(Block):
     run = blocking(run_async)
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into the tokens that the index compares.
-
-        :param text: Any text.
-        :returns: Its tokens in order, repetitions included.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
+        """Split a text into the tokens that the index compares, in order."""
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
-        """Split texts into the tokens that the index compares, with as few requests as the server allows.
-
-        :param texts: Any texts.
-        :returns: For each text its tokens in order, repetitions included.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
+        """Split texts into the tokens that the index compares, with as few requests as the server allows."""
         texts = [normalize_unicode(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
         tokens: dict[str, list[str]] = {}
@@ -152,13 +142,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents in whose title or text words occur, in any inflection with the same stem.
-
-        :param words: Words of a text, or terms from `analyze`.
-        :returns: The number of documents, and for every word the number that contain it. A word that the index leaves
-            out, such as a stop word, counts as being in every document, so that its idf is lowest.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
+        """Count the documents as :meth:`TantivyDocumentStore.document_frequencies` does."""
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]

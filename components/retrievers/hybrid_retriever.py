@@ -86,11 +86,7 @@ class HybridRetriever(Block):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
-        """Make a retriever from its serialised form.
-
-        :param data: The output of `to_dict`.
-        :returns: The retriever.
-        """
+        """Make a retriever from the output of `to_dict`."""
         # Haystack builds nested components, but not those in a list.
         parameters = dict(data["init_parameters"])
         parameters["retrievers"] = [

@@ -38,14 +38,7 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages that are mentioned.
-
-        :param query: A text that may mention titles.
-        :param documents: Passages whose contents may mention titles.
-        :param top_k: The most passages to return.
-        :param filters: Haystack's filters.
-        :returns: ``documents``, in the order of mention, without those given.
-        """
+        """Find the passages that a query and the contents of documents mention, in that order, without those given."""
 
 
 @component
@@ -126,7 +119,7 @@ class LinkedRetriever(Block):
     def warm_up(self) -> None:
         """Warm up the parts, and load the classifier; an index without titles only logs a warning.
 
-        :raises FileNotFoundError: When the index or the trees do not exist.
+        Raises FileNotFoundError when the index or the trees do not exist.
         """
         for part in (self.retriever, self.engine):
             if hasattr(part, "warm_up"):

@@ -56,20 +56,12 @@ def count_lookups(output: Mapping[str, Any] | None) -> int:
 
 
 def is_web_search(part: Any) -> bool:
-    """Check whether queries to a component leave this machine, because it or anything inside it searches the web.
-
-    :param part: The component, or None.
-    :returns: Whether they leave it.
-    """
+    """Check whether queries to a component leave this machine, because it or anything inside it searches the web."""
     return any(searches_web(inner) for _, inner in walk_parts(part))
 
 
 def searches_web(part: Any) -> bool:
-    """Check whether an object itself calls a service outside, by its ``external`` or by the module of its class.
-
-    :param part: The object.
-    :returns: Whether it does; what is inside it does not count.
-    """
+    """Check by its ``external`` or its module whether an object itself, not what is in it, calls a service outside."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True

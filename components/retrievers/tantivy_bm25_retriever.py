@@ -4,7 +4,6 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.block import check_whole
 from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
@@ -32,34 +31,23 @@ class TantivyBM25Retriever:
     embedded = True
 
     def __init__(
-        self,
-        document_store: TantivyDocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-        max_words: int | None = None,
+        self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> None:
         """Set the store and the defaults of a search.
 
         :param document_store: The store to search.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters on every search; those of a run are added.
-        :param max_words: The most words of a query that are searched for, which are the rarest: a query that holds a
-            whole passage takes half of the time in a large index. None for all.
-        :raises ValueError: When the store is not a `TantivyDocumentStore`, or a number is under 1.
+        :raises ValueError: When the store is not a `TantivyDocumentStore`, or top_k is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
         self.filters = filters
-        check_whole(1, max_words=max_words)
-        self.max_words = max_words
 
     def warm_up(self) -> None:
-        """Open the index, so that a missing one is reported before the first question.
-
-        :raises FileNotFoundError: When the store names an index that does not exist.
-        """
+        """Open the index, so that a missing one is a FileNotFoundError before the first question."""
         self.document_store.count_documents()
 
     @component.output_types(documents=list[Document])
@@ -76,7 +64,7 @@ class TantivyBM25Retriever:
         :raises FilterError: When the filters cannot be understood or applied.
         """
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
-        return {"documents": self.document_store.search(query, top_k, filters, self.max_words)}
+        return {"documents": self.document_store.search(query, top_k, filters)}
 
     def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
         # A filter may have to read many documents.

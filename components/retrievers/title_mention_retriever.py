@@ -72,11 +72,7 @@ class TitleMentionRetriever:
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """Open an on-disk index, so that one that is missing or damaged is reported before the first question.
-
-        :raises FileNotFoundError: When the store names an index that does not exist.
-        :raises DocumentStoreError: When the index cannot be opened.
-        """
+        """Open an on-disk index, so that one that is missing or damaged is an error before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
 

@@ -49,11 +49,7 @@ class VectorRetriever:
         self.filters = filters
 
     def warm_up(self) -> None:
-        """Open the vectors, so that missing ones are reported before the first question.
-
-        :raises FileNotFoundError: When the passages are not embedded with this model.
-        :raises ImportError: When the extra `dense` is not installed.
-        """
+        """Open the vectors, so that a missing index or extra (`dense`) is an error before the first question."""
         self.vectors.count()
 
     @component.output_types(documents=list[Document])

@@ -65,26 +65,18 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 
 @dataclass(frozen=True)
 class Critique:
-    """An answer from one passage, and what its model says of it.
+    """An answer from one passage, and what its model says of it."""
 
-    :param answer: The answer; empty where the passage gives none.
-    :param relevant: Whether the passage is relevant (IsRel).
-    :param support: How far the passage supports the answer (IsSup).
-    :param usefulness: How good an answer it is, from 1 to 5 (IsUse); None where it cannot be read.
-    :param parsed: Whether all three critiques could be read; one that could not counts as no support.
-    """
-
-    answer: str = ""
-    relevant: bool = False
-    support: Support = "none"
-    usefulness: int | None = None
-    parsed: bool = False
+    answer: str = ""  # the answer; empty where the passage gives none
+    relevant: bool = False  # whether the passage is relevant (IsRel)
+    support: Support = "none"  # how far the passage supports the answer (IsSup)
+    usefulness: int | None = None  # how good an answer it is, from 1 to 5 (IsUse); None where it cannot be read
+    parsed: bool = False  # whether all three critiques could be read; one that could not counts as no support
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
 
-        :param weights: The weight of ``relevance``, ``support`` and ``usefulness``.
-        :returns: The weighted sum of relevance (0 or 1), support (0, 0.5 or 1) and usefulness (-1 to 1).
+        Relevance counts 0 or 1, support 0, 0.5 or 1, usefulness -1 to 1.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (

@@ -23,19 +23,13 @@ class ProviderCall:
 
     As a context manager it catches the failure. An error in the filters is raised nevertheless, because retries cannot
     repair it, and so is the cancellation of the run.
-
-    :param provider: The component to call.
-    :param arguments: Its arguments.
-    :param retry: Whether to call it again after a failure.
-    :param output: Its output.
-    :param error: The failure of the last attempt; None where it did not fail.
     """
 
     provider: Retriever
     arguments: dict[str, Any]
-    retry: bool = True
+    retry: bool = True  # whether to call it again after a failure
     output: dict[str, Any] | None = None
-    error: Exception | None = None
+    error: Exception | None = None  # the failure of the last attempt; None where it did not fail
 
     def __enter__(self) -> None:
         """Begin the call."""
@@ -95,11 +89,7 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider until it returns an output or the attempts are used up.
-
-        :param call: The call, which holds the output or the last failure afterwards.
-        :raises FilterError: When the provider cannot apply the filters.
-        """
+        """Call a provider until there is an output, or a last failure, in the call; a FilterError is raised."""
         retry = self._settings(call)
         with call:
             call.output = await either(

@@ -14,28 +14,18 @@ from prefrag.components.state.state import RunError, Search, State
 
 @dataclass
 class SearchRequest:
-    """A request to a source, and the search that comes of it.
-
-    :param query: The query.
-    :param top_k: The number of documents to return.
-    :param filters: Haystack metadata filter.
-    :param is_closed: Whether the source may not be searched.
-    :param leaves_machine: Whether its query leaves this machine.
-    :param state: The state that holds the query.
-    :param context: The further arguments of retrievers: the ``question`` and the documents ``observed``.
-    :param put_last: The observed documents that come behind the new ones.
-    :param search: The search, once it is made or known not to be made.
-    """
+    """A request to a source, and the search that comes of it."""
 
     query: str
     top_k: int
     filters: Any
-    is_closed: bool
-    leaves_machine: bool
+    is_closed: bool  # whether the source may not be searched
+    leaves_machine: bool  # whether its query leaves this machine
     state: State | None = None
+    # The further arguments of retrievers: the ``question`` and the documents ``observed``.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()
-    search: Search | None = None
+    put_last: Sequence[Document] = ()  # the observed documents that come behind the new ones
+    search: Search | None = None  # the search, once it is made or known not to be made
 
     def hold_back(self, source: str, reason: str) -> None:
         """Write to the trace and to the audit log that the query is not sent."""

@@ -38,11 +38,7 @@ def compose(
 ) -> dict[str, Any]:
     """Compose the result of a run, which is the same from the command line, HTTP and Python.
 
-    :param state: The state at the end of a run, or where it failed.
-    :param preferred: The source that the counts call local: the pipeline's preferred one.
-    :param error: Why the run failed, if it did.
-    :param when_unsure: See :class:`AnswerComposer`.
-    :returns: The result, JSON-serialisable; its keys are listed in the README.
+    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts call ``preferred`` local.
     """
     marks = citation_marks(state)
     known = known_marks(state)

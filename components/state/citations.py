@@ -43,11 +43,9 @@ _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 def citation_marks(state: State) -> dict[Identity, str]:
     """Assign numbers to the documents that the model has been shown, those of external sources separately.
 
-    A document keeps its number as the run goes on, because later ones are numbered after it.
-
-    :param state: The state of a run.
-    :returns: ``1``, ``2``, ... for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those
-        that came with the question, by the :func:`identity` of each.
+    A document keeps its number as the run goes on, because later ones are numbered after it. They are ``1``, ``2``, ...
+    for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those that came with the
+    question, by the :func:`identity` of each.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -79,13 +77,11 @@ def known_marks(state: State) -> dict[str, str]:
 
 
 def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
-    """Separate an answer from its citations.
+    """Separate an answer, for example ``1969 [2kx][W1fb]``, from the plain marks that it cites, each once, in order.
 
-    :param answer: The answer as the model wrote it, for example ``1969 [2kx][W1fb]``.
-    :param known: See :func:`known_marks`. A code of these is taken out wherever it stands, and cites its passage where
-        it is exact; a plain mark of a passage is taken out and cites nothing. Other brackets are part of the answer,
-        those around numbers alone, such as a year, as parentheses. None takes out all that look like citations.
-    :returns: The answer without its citations, and the plain marks that it cites, each once, in order.
+    A code of the :func:`known_marks` is taken out wherever it stands, and cites its passage where it is exact; a plain
+    mark of a passage is taken out and cites nothing. Other brackets are part of the answer, those around numbers alone,
+    such as a year, as parentheses. Without ``known`` all that look like citations are taken out.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))

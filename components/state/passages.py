@@ -26,12 +26,9 @@ def passages(
 ) -> str:
     """Write documents as a model is shown them: each under its title, every line of its text quoted.
 
-    :param documents: The documents.
-    :param note: A text before them, or in their place.
-    :param marks: The mark of each, see :func:`prompt_marks`; a document without one has only its title.
-    :param above: The documents that the prompt shows further up: one that has a mark is named by it alone.
-    :param prompts: The prompts of the run; a folder of the user may say how a passage is written.
-    :returns: The text.
+    ``note`` stands before them, or in their place; ``marks`` are those of :func:`prompt_marks`, and a document without
+    one has only its title. Of those that the prompt shows further ``above``, one that has a mark is named by it alone.
+    A folder of the user for ``prompts`` may say how a passage is written.
     """
     marks = marks or {}
     known = marks.keys() & set(above)

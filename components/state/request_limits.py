@@ -55,9 +55,8 @@ def check_instructions(instructions: str | None) -> str:
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
     """Keep the newest turns of a conversation, at most 20 and 40,000 characters.
 
-    :param history: The turns, oldest first, as ``{"role", "content"}``.
-    :returns: The turns that are kept, oldest first, without empty ones; the oldest of them may lack its beginning.
-    :raises BadInput: When one of the newest turns is not a turn.
+    They are ``{"role", "content"}``, oldest first, without empty ones; the oldest may lack its beginning. Raises
+    :class:`BadInput` when one of the newest is not a turn.
     """
     kept: list[dict[str, str]] = []
     room = MAX_HISTORY_CHARACTERS
@@ -78,11 +77,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered.
-
-    :param filters: A Haystack metadata filter.
-    :raises BadInput: When it is too large or cannot be read.
-    """
+    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered."""
     if not filters:
         return
     _check_size(filters)

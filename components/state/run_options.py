@@ -88,13 +88,7 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 
 
 def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Check the options of a request.
-
-    :param given: The options.
-    :param names: The names of those that may be given.
-    :returns: Those that are set.
-    :raises BadInput: When one is unknown or of the wrong kind.
-    """
+    """Return the options of a request that are set; BadInput for an unknown one, or one of a wrong kind."""
     try:
         return options_of(tuple(names)).model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:

@@ -73,22 +73,14 @@ class _Value:
 
 @dataclass(frozen=True)
 class Event(_Value):
-    """An entry of the trace.
-
-    :param kind: The kind of event, for example ``thought``, ``search`` or ``verdict``.
-    :param step: The number of its step, counted from 1; 0 before the first.
-    :param data: Its details, JSON-serialisable.
-    """
+    """An entry of the trace."""
 
     kind: str
-    step: int
-    data: Mapping[str, Any] = field(default_factory=dict)
+    step: int  # the number of its step, counted from 1; 0 before the first
+    data: Mapping[str, Any] = field(default_factory=dict)  # its details, JSON-serialisable
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the event as plain JSON values.
-
-        :returns: Its kind, step and details.
-        """
+        """Write the event as plain JSON values."""
         return {"kind": self.kind, "step": self.step, **self.data}
 
 
@@ -113,22 +105,14 @@ class Verdict(_Value):
 
 @dataclass(frozen=True)
 class ModelTraffic(_Value):
-    """What was sent to the models of one host.
+    """What was sent to the models of one host."""
 
-    :param host: The host, without user, port and path.
-    :param remote: Whether it is neither this machine nor one that the administrator names as local.
-    :param role: ``llm``, ``judge``, ``embedder`` or ``ranker``.
-    :param calls: The calls, failed ones included.
-    :param prompt_tokens: Tokens read, as the server counted them.
-    :param completion_tokens: Tokens written, as the server counted them.
-    """
-
-    host: str
-    remote: bool
-    role: str
-    calls: int = 1
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    host: str  # the host, without user, port and path
+    remote: bool  # whether it is neither this machine nor one that the administrator names as local
+    role: str  # ``llm``, ``judge``, ``embedder`` or ``ranker``
+    calls: int = 1  # the calls, failed ones included
+    prompt_tokens: int = 0  # tokens read, as the server counted them
+    completion_tokens: int = 0  # tokens written, as the server counted them
 
 
 def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
@@ -176,18 +160,12 @@ class Search(_Value):
 
 @dataclass(frozen=True)
 class Evidence(_Value):
-    """A sentence that speaks to the question.
-
-    :param document: The document that holds it.
-    :param sentence: The sentence.
-    :param query: What was asked for.
-    :param share: How likely the answer of a reader is that it carries, from 0 to 1.
-    """
+    """A sentence that speaks to the question."""
 
     document: Document
     sentence: str
-    query: str
-    share: float = 0.0
+    query: str  # what was asked for
+    share: float = 0.0  # how likely the answer of a reader is that it carries, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -351,10 +329,7 @@ class State(_Value):
 
     @property
     def step(self) -> Step:
-        """The last step.
-
-        :raises ValueError: Before the first reply.
-        """
+        """The last step; ValueError before the first reply."""
         if not self.steps:
             raise ValueError("The state has no step yet: a Reasoner must come before this component.")
         return self.steps[-1]
@@ -380,8 +355,7 @@ class State(_Value):
     def query_for(self, source: str) -> str:
         """Write the query of the next search of a source.
 
-        :param source: The source.
-        :returns: The query of the step; or the question as it was typed, with the one before it where it was rewritten.
+        It is the query of the step; or the question as it was typed, with the one before it where it was rewritten.
         """
         if not self.takes_question(source):
             return self.query
@@ -414,11 +388,7 @@ class State(_Value):
         return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
-        """Add a step.
-
-        :param step: The step.
-        :returns: The state with it at the end.
-        """
+        """Add a step."""
         return replace(self, steps=(*self.steps, step))
 
     def with_last(self, **changes: Any) -> State:
@@ -426,21 +396,11 @@ class State(_Value):
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
-        """Add an event to the trace.
-
-        :param kind: The kind of event.
-        :param data: Its details, JSON-serialisable.
-        :returns: The state with the event at the end of its trace.
-        """
+        """Add an event to the trace, with JSON-serialisable details."""
         return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
-        """Count a call to a model.
-
-        :param caller: The caller.
-        :param meta: The ``meta`` of the reply; its ``usage`` holds the server's token counts.
-        :returns: The state with the call counted.
-        """
+        """Count a call to a model; the ``usage`` in the ``meta`` of its reply holds the server's token counts."""
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
         counted = replace(
@@ -457,11 +417,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge two states that have the same last step but different searches, as the sources of a supplement give.
-
-        :param other: The other state.
-        :returns: This state with the searches and events that only the other one has.
-        """
+        """Merge two states that have the same last step but different searches, as the sources of a supplement give."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -482,11 +438,7 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """Report that a run failed; it holds the state so far, so that the trace is not lost.
-
-    :param message: What happened and what to do.
-    :param state: The state when it happened.
-    """
+    """Report that a run failed; it holds the state so far, so that the trace is not lost."""
 
     def __init__(self, message: str, state: State):
         super().__init__(message)

@@ -140,10 +140,7 @@ class StateBuilder:
     )
 
     def closed_sources(self) -> tuple[set[str], str]:
-        """Find the external sources that no run may search.
-
-        :returns: Their names, and why they are closed.
-        """
+        """Find the external sources that no run may search, and why they are closed."""
         setting = web_setting()
         if setting is None:
             closed = set(self.external_sources) if self.find_closed is None else self.find_closed()

@@ -20,10 +20,8 @@ web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 def web_setting() -> Literal["on", "off", "ask"] | None:
     """Read the setting.
 
-    A value that is not understood closes the web, so that no query is sent out because of a typing error.
-
-    :returns: ``on``, ``off``, or ``ask`` for a question before each query; None where nothing is set, so that the
-        answer kept with the index decides. Always ``off`` where this request closes the web.
+    A value that is not understood closes the web, so that no query is sent out because of a typing error. None where
+    nothing is set, so that the answer kept with the index decides. Always ``off`` where this request closes the web.
     """
     if web_closed_by.get():
         return "off"
@@ -31,10 +29,7 @@ def web_setting() -> Literal["on", "off", "ask"] | None:
 
 
 def web_is_off() -> bool:
-    """Check whether every external source is switched off, by the administrator or for this request.
-
-    :returns: Whether it is.
-    """
+    """Check whether every external source is switched off, by the administrator or for this request."""
     return web_setting() == "off"
 
 

@@ -9,11 +9,7 @@ _USERINFO = re.compile(r"://[^\s/?#]*@")
 
 
 def without_userinfo(text: str) -> str:
-    """Remove user names and passwords from the URLs in a text.
-
-    :param text: A URL, or a text that may hold some.
-    :returns: The text without them.
-    """
+    """Remove user names and passwords from the URLs in a text."""
     return _USERINFO.sub("://", text)
 
 

@@ -4,9 +4,5 @@ from __future__ import annotations
 
 
 def one_line(text: str) -> str:
-    """Write any text on one line.
-
-    :param text: The text, which may be untrusted.
-    :returns: The text without line breaks and without control characters, which a terminal would obey.
-    """
+    """Write any text on one line, without the control characters that a terminal would obey."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -25,11 +25,7 @@ _RESERVED = frozenset(
 
 
 class PassageError(BadInput):
-    """Refuse something that is not a passage.
-
-    :param reason: What is wrong with it.
-    :param line: The line of the corpus, from 1; None where it has none.
-    """
+    """Refuse something that is not a passage, with its line of the corpus, from 1, where it has one."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -41,19 +37,14 @@ class PassageError(BadInput):
 class PassageRecord:
     """A passage before it becomes a document.
 
-    :param id: Its name, of 1 to 512 bytes.
-    :param text: Its text; never empty.
-    :param title: Its title; None where it has none.
-    :param source: The simulated source that holds it, as the corpus names it: `local`, `web` or `both`.
-    :param meta: Its other metadata.
     :raises PassageError: When one of them is invalid.
     """
 
-    id: str
-    text: str
-    title: str | None = None
-    source: Any = None
-    meta: dict[str, Any] = field(default_factory=dict)
+    id: str  # its name, of 1 to 512 bytes
+    text: str  # its text; never empty
+    title: str | None = None  # its title; None where it has none
+    source: Any = None  # the simulated source that holds it, as the corpus names it: `local`, `web` or `both`
+    meta: dict[str, Any] = field(default_factory=dict)  # its other metadata
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MOST_ID_BYTES:
@@ -68,9 +59,7 @@ class PassageRecord:
         """Make the document of the passage, in the Unicode form of queries.
 
         Its `source` is left out, because a pipeline uses that name for the source whose search found the passage.
-
-        :param more: Metadata to add, for example the corpus that the passage comes from.
-        :returns: The document, the title in `meta["title"]`.
+        ``more`` is added to its metadata.
         """
         title = {} if self.title is None else {"title": normalize_unicode(self.title)}
         return Document(id=self.id, content=normalize_unicode(self.text), meta={**self.meta, **title, **more})
@@ -80,12 +69,8 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
     A number may be an id too. The further keys, and those of an object `meta`, become metadata; an underscore is added
-    to a name that is reserved for documents or indexing.
-
-    :param line: The line, UTF-8.
-    :param number: Its number, from 1, for the message.
-    :returns: The passage.
-    :raises PassageError: When the line is not a passage; the message gives its number and the reason.
+    to a name that is reserved for documents or indexing. Raises :class:`PassageError` with the number of the line, from
+    1, when it is not a passage.
     """
     try:
         return _record(_parse(line))
@@ -96,9 +81,8 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
 
-    :param stream: The corpus, open.
-    :returns: For each line its number, from 1, the position after it in bytes, and its bytes; of a line that is too
-        long only the beginning.
+    Each comes with its number, from 1, and the position after it in bytes; of a line that is too long only the
+    beginning.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -112,12 +96,7 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """Read the passages of a corpus, each by `read_passage_line`.
-
-    :param corpus: The JSONL file.
-    :returns: The passages as documents.
-    :raises ValueError: When a line is not a passage; the message gives the line.
-    """
+    """Read the passages of a corpus, each by `read_passage_line`."""
     with corpus.open("rb") as stream:
         for number, _, line in passage_lines(stream):
             try:

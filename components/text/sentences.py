@@ -33,9 +33,8 @@ _MAX_PLAIN = 600
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    :param text: The text.
-    :returns: For each end its place, the place behind the blanks after it, and what ends there: a ``sentence`` with its
-        full stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
+    Each end is its place, the place behind the blanks after it, and what ends there: a ``sentence`` with its full stop,
+    a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
     """
     for match in _END.finditer(text):
         end = match.end("stop")
@@ -48,11 +47,7 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def ends_with_stop(text: str) -> bool:
-    """Check whether a text ends as a sentence does, or before a list.
-
-    :param text: The text.
-    :returns: Whether a full stop, a colon or a semicolon stands at its end.
-    """
+    """Check whether a full stop, a colon or a semicolon stands at the end of a text."""
     return _STOPPED.search(text[-20:]) is not None
 
 
@@ -105,10 +100,8 @@ def plain_sentences(text: str) -> list[str]:
     """Split a text at each full stop before a capital letter of English, and at each line.
 
     Whatever was measured or trained with these sentences keeps them until it is measured again: the strips of CRAG, the
-    simulated reader, and the order of the names in a query without a model.
-
-    :param text: The text.
-    :returns: The sentences, none of them empty, cut to 600 characters.
+    simulated reader, and the order of the names in a query without a model. None is empty, and each is cut to 600
+    characters.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
 

@@ -60,9 +60,7 @@ def words(text: str) -> list[str]:
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
     """Analyse texts, in one call where the statistics support it, so that a server is called only once.
 
-    :param texts: The texts.
-    :param statistics: The index that analyses them; None uses :func:`words`.
-    :returns: The terms of each text, in order, repetitions included.
+    The terms of each text come in order, with repetitions; without statistics they are :func:`words`.
     """
     if statistics is None:
         return [words(text) for text in texts]
@@ -71,11 +69,7 @@ def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> li
 
 
 def passage_text(document: Document) -> str:
-    """Join the title and the content of a passage.
-
-    :param document: The passage.
-    :returns: Both, with a blank between them.
-    """
+    """Join the title and the content of a passage."""
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 

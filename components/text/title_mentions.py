@@ -37,8 +37,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
 def title_key(title: str) -> str:
     """Normalise a title for comparing: no parenthesis at its end, accents, case, possessive s or punctuation.
 
-    :param title: The title of a passage.
-    :returns: Its words with a space between them; empty for a title without a letter or digit.
+    It is the words with a space between them; empty for a title without a letter or digit.
     """
     # Few titles end in a parenthesis, and the pattern is slow because it is tried everywhere.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
@@ -64,13 +63,8 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
     """List the titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
 
-    Two that overlap are both mentioned when neither is inside the other.
-
-    :param text: Any text.
-    :param known: Keys of titles, as `title_key` makes them; each n-gram is looked up once.
-    :param max_words: The highest number of words in a key.
-    :returns: Each key once, in the order of first mention.
-    :raises ValueError: When max_words is under 1.
+    Two that overlap are both mentioned when neither is inside the other. ``known`` are keys of titles, as `title_key`
+    makes them, of at most ``max_words`` words. Each is listed once, in the order of first mention.
     """
     mentioned: dict[str, None] = {}
     end = 0

@@ -13,10 +13,8 @@ def normalize_unicode(text: str) -> str:
     """Write a text the way keyboards do: an accented letter as one character, and no typographic ligatures.
 
     File names from macOS and text copied from PDFs use other forms that look the same, and would not be found.
-    Characters that look different stay as they are: 10² is not 102.
-
-    :param text: Any text.
-    :returns: The text in Unicode's composed form (NFC), "ﬁ" as two letters.
+    Characters that look different stay as they are: 10² is not 102. The form is NFC, with "ﬁ" as two
+    letters.
     """
     if text.isascii():
         return text
@@ -27,11 +25,7 @@ def normalize_unicode(text: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Check whether a text can be stored and sent: half of a surrogate pair cannot.
-
-    :param text: Any text.
-    :returns: Whether it can be written as UTF-8.
-    """
+    """Check whether a text can be stored and sent: half of a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -36,11 +36,7 @@ class DomainFilter(Block):
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown.
-
-        :param document: The document; one without an address is allowed only where all domains are.
-        :returns: Whether it is allowed.
-        """
+        """Check whether a document may be shown; one without an address only where all domains are allowed."""
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))

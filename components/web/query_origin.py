@@ -45,9 +45,7 @@ _WORK = re.compile(
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly anything that tells.
 
-    :param message: What was sent as a message of the user, in any language.
-    :param instructed: Whether a system prompt came with it, which may say what to do with it.
-    :returns: False where it holds a conversation or another text, and in doubt.
+    In doubt it is none. ``instructed`` says whether a system prompt came with it, which may say what to do with it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -70,12 +68,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Find why a query may not leave.
-
-    :param query: The query.
-    :param state: The run that it belongs to.
-    :returns: What it is made of in place of a person's question; nothing where it may leave.
-    """
+    """Find why a query may not leave: what it is made of in place of a person's question; nothing where it may."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
         return "the message holds a conversation or a text, and not a question alone; put the question by itself"

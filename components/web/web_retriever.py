@@ -60,10 +60,7 @@ class WebRetriever(Block):
         return "stand-in index" if self.stays_local else type(self.search).__name__
 
     def warm_up(self) -> None:
-        """Check that the stand-in exists, if one is named, and warm up what will be searched.
-
-        :raises FileNotFoundError: When a stand-in is named that does not exist.
-        """
+        """Check that the stand-in exists, if one is named, and warm up what will be searched."""
         chosen = self._choose()
         if hasattr(chosen, "warm_up"):
             chosen.warm_up()

@@ -49,13 +49,8 @@ _HEAD_BYTES = 4096
 def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: int | None = None) -> list[Question]:
     """Read the questions of a file.
 
-    :param path: The file.
-    :param format: One of ``FORMATS``, or ``auto``.
-    :param limit: The most questions to read, from the beginning; None reads all.
-    :returns: The questions, in the order of the file, each on one line.
-    :raises FileNotFoundError: If there is no such file.
-    :raises ValueError: If the format is unknown or has no questions, a record is not of that form, there is no
-        question, or two have the same id.
+    ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError when it is unknown or has no questions, a record is
+    not of that form, there is no question, or two have the same id.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}.")

@@ -43,11 +43,7 @@ def acc(answer: str, golds: Sequence[str]) -> float:
 
 
 def acc_word(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer contains a right one as whole words.
-
-    :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer inside a
-        sentence is not found.
-    """
+    """Check whether an answer contains a right one as whole words."""
     return float(any(_holds_word(answer, gold) for gold in golds if gold.strip()))
 
 
@@ -98,18 +94,12 @@ def overlap(answer: str, gold: str) -> tuple[float, float, float]:
 
 
 def normalise(text: str) -> str:
-    """Normalise an answer as SQuAD does.
-
-    :returns: The answer in lower case without ASCII punctuation, English articles and superfluous spaces.
-    """
+    """Normalise an answer as SQuAD does: lower case, no ASCII punctuation, English articles or superfluous spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def yes_no(answer: str) -> Literal["yes", "no"] | None:
-    """Read yes or no from an answer.
-
-    :returns: The one of the two words that it contains; None when it contains both or neither.
-    """
+    """Read yes or no from an answer; None when it contains both or neither."""
     yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")
     if yes == no:
         return None

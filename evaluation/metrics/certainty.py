@@ -20,10 +20,7 @@ def is_withheld(result: Mapping[str, Any]) -> bool:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer is right.
-
-    :returns: Whether it holds a gold answer as words, or has an F1 of 0.8 and more.
-    """
+    """Check whether an answer holds a gold answer as words, or has an F1 of 0.8 and more."""
     scores = answer_scores(question, answer)
     return bool(scores["acc_word"]) or scores["f1"] >= NEAR
 

@@ -86,10 +86,7 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
 
 
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Score the yes/no questions of a run as BioASQ does.
-
-    :returns: See :func:`bioasq_macro_f1`, over those questions that have an ``official_accuracy``.
-    """
+    """Score the yes/no questions of a run as BioASQ does."""
     return bioasq_macro_f1(
         [
             (question.answers[0], score["official_accuracy"])

@@ -8,14 +8,11 @@ from typing import Any
 from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.metrics.counts import calls_by_caller, counts
 from prefrag.evaluation.metrics.official import macro_f1_of_run
-from prefrag.evaluation.metrics.prices import Prices
 from prefrag.evaluation.metrics.scores import score
 from prefrag.evaluation.question import Question
 
 
-def summarise(
-    predictions: Sequence[Mapping[str, Any]], prices: Mapping[str, Any] | None = None, model: str | None = None
-) -> dict[str, Any]:
+def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
     A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; its costs up to then
@@ -23,12 +20,10 @@ def summarise(
     computed again from the results, so ``scores`` in a prediction is not read.
 
     :param predictions: The lines of ``predictions.jsonl``.
-    :param prices: A table of prices, see :class:`Prices`; without one there is no ``cost``.
-    :param model: The model whose price counts; needed when the table names several.
     :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as the mean a
-        question, ``llm_calls_by_caller``, ``seconds_per_question``, ``by_type`` (the same for each type of question)
-        and ``cost``. Nothing is rounded.
-    :raises ValueError: Without predictions, and when one of them or the prices cannot be read.
+        question, ``llm_calls_by_caller``, ``seconds_per_question`` and ``by_type`` (the same for each type of
+        question). Nothing is rounded.
+    :raises ValueError: Without predictions, and when one of them cannot be read.
     """
     if not predictions:
         raise ValueError("There are no predictions to sum up: run the evaluation first.")
@@ -42,16 +37,11 @@ def summarise(
         )
         for kind in types
     }
-    if prices is not None:
-        summary["cost"] = Prices.from_dict(prices).cost([_result(prediction) for prediction in predictions], model)
     return summary
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a question failed.
-
-    :returns: Whether its run broke off, or ended without an answer where none was withheld.
-    """
+    """Check whether the run of a question broke off, or ended without an answer where none was withheld."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.prompts.prompt_folder import check_prompts
@@ -129,7 +128,6 @@ class Evaluation(Experiment):
     retries: int = 1
     deadline: float = 600.0
     contents: bool = True
-    prices: Path | dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -71,13 +71,8 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    :param run_folders: Run folders, or folders that hold run folders at any depth.
-    :param output: The folder to write into; it is made where it is missing.
-    :param reference: The method that all others are compared with; by default PrefRAG if there is a run of it.
-    :returns: The HTML page.
-    :raises FileNotFoundError: When a folder is not there.
-    :raises ValueError: When there is no run, a run cannot be read, or there is no run of the reference.
-    :raises ImportError: When matplotlib is not installed.
+    Run folders are found at any depth. The reference is the method that all others are compared with, by default
+    PrefRAG if there is a run of it.
     """
     try:
         import matplotlib  # noqa: F401

@@ -16,8 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from prefrag.evaluation.metrics.prices import Prices, read_prices
-from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Evaluation, Experiment
+from prefrag.evaluation.pipeline_under_test.experiment import Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.predictor import open_predictor
@@ -78,13 +77,9 @@ def run(
     runner = make_runner(plan.concurrency, plan.workers, plan.ray)
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
     chosen = _read_questions(questions if file is None else file, plan)
-    prices = None if plan.prices is None else read_prices(plan.prices)
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, file, plan.format)
         gold_missing = setup.gold_missing(chosen)
-    if prices is not None:
-        # Report invalid prices before the first question, not after the last one.
-        _check_prices(prices, setup.config)
     config = {
         **setup.config,
         "dataset": chosen[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
@@ -124,7 +119,7 @@ def run(
                     bar.show(prediction)
         order = {question.id: number for number, question in enumerate(chosen)}
         done.sort(key=lambda prediction: order[prediction["id"]])
-        metrics = _summarise(done, prices, config)
+        metrics = _summarise(done, config)
         if folder is not None:
             folder.finish(metrics)
         return Run(done, metrics, kept, None if folder is None else folder.path)
@@ -191,22 +186,10 @@ def _read_done(
     return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
 
 
-def _summarise(
-    predictions: Sequence[Mapping[str, Any]], prices: Mapping[str, Any] | None, config: Mapping[str, Any]
-) -> dict[str, Any]:
+def _summarise(predictions: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
     from prefrag.evaluation.metrics import summarise
 
-    metrics = summarise(predictions, prices, _priced_model(config))
-    return json.loads(json.dumps({"simulated": config["simulated"], **metrics}))
-
-
-def _check_prices(prices: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    Prices.from_dict(prices).cost([{}], _priced_model(config))
-
-
-def _priced_model(config: Mapping[str, Any]) -> str | None:
-    """Return the model whose price counts; the simulated reader has none."""
-    return SIMULATED if config["simulated"] else config["llm"].get("model")
+    return json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
 
 
 class ScoreBar:

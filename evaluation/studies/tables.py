@@ -85,7 +85,10 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
         for name, value in wanted.items()
         if value is not None
     }
-    found = [line for line in lines if all(line[name] in values for name, values in allowed.items())]
+    found = list(lines)
+    # The row comes last, and leaves the fewest lines.
+    for name, options in reversed(allowed.items()):
+        found = [line for line in found if line[name] in options]
     if not found:
         raise ValueError(f"{table}: no line of the results has {wanted}. Evaluate it and give the table with --add.")
     values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}

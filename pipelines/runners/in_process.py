@@ -15,10 +15,7 @@ class InProcess(Runner):
     """Runs several items at a time on one event loop, or one after another if they are not coroutines."""
 
     def __init__(self, concurrency: int = 1) -> None:
-        """Set the room.
-
-        :param concurrency: The items at a time.
-        """
+        """Set the room."""
         self.room = concurrency
 
     @contextmanager

@@ -118,11 +118,8 @@ def as_sent(error: BaseException) -> BaseException:
 def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
     """Choose where items run.
 
-    :param concurrency: The items at a time in each worker.
-    :param workers: The number of processes; None is this one alone.
-    :param ray: The address of the Ray cluster that runs the workers; None is this machine.
-    :returns: The runner.
-    :raises ValueError: When the workers on the cluster have no number.
+    Without ``workers`` it is this process alone; ``ray`` is the address of a cluster that runs them, and needs their
+    number.
     """
     from prefrag.pipelines.runners.in_process import InProcess
     from prefrag.pipelines.runners.processes import Processes

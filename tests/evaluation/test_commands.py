@@ -137,40 +137,18 @@ class TestEvaluate:
         message = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
         assert (message in " ".join(result.stderr.split())) is bool(errors)
 
-    def test_a_simulated_run_costs_nothing_whatever_the_table_of_prices_names(self, tmp_path: Path, output: Path):
-        corpus, dev, prices = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl", tmp_path / "prices.json"
-        corpus.write_text(json.dumps({"id": "p", "title": "Box", "text": "A thing.", "source": "both"}))
-        dev.write_text(json.dumps({"id": "q", "question": "What?", "answers": ["thing"], "supporting_ids": ["p"]}))
-        price = {"prompt_per_million": 1000000, "completion_per_million": 0}
-        for table in ({"small": price}, {"small": price, "large": price}):
-            prices.write_text(json.dumps(table))
-            settings = ("--corpus", corpus, "--llm", "simulated", "--set", f"prices={prices}")
-
-            result = prefrag("evaluate", "--questions", dev, "--output", output, *settings)
-
-            assert result.exit_code == 0, result.output
-            assert "cost: 0.0000; without a price: simulated" in result.stdout
-            metrics = json.loads((output / "metrics.json").read_text())
-            assert (metrics["simulated"], metrics["cost"]["llm"]) == (True, 0)
-
     @pytest.mark.parametrize(
         ("option", "text", "message"),
         [
             ("", "", "name their file with --questions"),
             ("--questions={}", "\n", "file is empty: give a file that holds questions"),
-            ("--set=prices={}", "{", "table of prices"),
-            ("--set=prices={}", "[]", "table of prices"),
         ],
     )
     def test_a_file_that_says_nothing_is_refused(
         self, tmp_path: Path, file: Path, output: Path, option: str, text: str, message: str
     ):
         (tmp_path / "file").write_text(text)
-        questions = ["--questions", file] if "prices" in option else []
-
-        result = prefrag(
-            "evaluate", *questions, *([option.format(tmp_path / "file")] if option else []), "--output", output
-        )
+        result = prefrag("evaluate", *([option.format(tmp_path / "file")] if option else []), "--output", output)
 
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
@@ -179,7 +157,6 @@ class TestEvaluate:
         ("arguments", "code", "message"),
         [
             (("--questions", "nothing.jsonl"), 3, "nothing.jsonl"),
-            (("--set", "prices=nothing.json"), 3, "no table of prices nothing.json"),
             (("--llm", "gpt"), 2, "llm is 'gpt'"),
             (("--pipeline", "nothing"), 3, "no pipeline 'nothing'"),
             (("--corpus", "nothing.jsonl"), 3, "nothing.jsonl"),

@@ -14,9 +14,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "evaluation.md"
 
 
 def test_what_is_written_is_read_again(tmp_path: Path):
-    settings = Evaluation(
-        corpus=Path("c.jsonl"), changes=("local.top_k=3",), llm="simulated", memory=0.1, prices={"small": {"a": 1}}
-    )
+    settings = Evaluation(corpus=Path("c.jsonl"), changes=("local.top_k=3",), llm="simulated", memory=0.1)
     file = tmp_path / "experiment.yaml"
     file.write_text(write_settings(settings))
 

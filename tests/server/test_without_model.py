@@ -134,10 +134,6 @@ class TestStrangersMarkdown:
             assert all(line.startswith(">") for line in text.split("\n")[2:])
 
 
-class TestHTTP:
-    BODY = {"question": "Who built alpha?", "sources": ["local"]}
-
-
 class TestServing:
     async def test_is_ready_without_a_model(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_INDEX", "demo")

@@ -94,17 +94,8 @@ def collect(
 ) -> dict[str, Any]:
     """Collect pairs; the same call goes on where an earlier one stopped.
 
-    :param datasets: What is run.
-    :param output: The folder of the pairs.
-    :param plan: How they are collected.
-    :param small: The model that is sampled; by default the judge's own.
-    :param gold: The stronger model, or what makes it in each worker.
-    :param concurrency: The questions at a time in each worker.
-    :param workers: The processes; None is this one alone.
-    :param ray: The address of the Ray cluster that runs them; None is this machine.
-    :param on_progress: Called with a line after each question.
-    :returns: The report.
-    :raises ValueError: When a setting is invalid, or the folder holds another collection.
+    ``small`` is the model that is sampled, by default the judge's own; ``gold`` the stronger one, or what makes it in
+    each worker. ``concurrency`` is a worker's, ``ray`` the address of the cluster that runs the workers.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")

@@ -27,13 +27,7 @@ class Collected:
 
 
 def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
-    """Count what a collection holds.
-
-    :param collected: The collection.
-    :param most_true: The most pairs with the verdict True that it was to keep.
-    :param most_false: Those with the verdict False.
-    :returns: The counts, with a warning where the balance of the verdicts leaves most pairs of one out.
-    """
+    """Count what a collection holds."""
     labelled = [one for one in collected.steps if one.judged.gold is not None]
     by_passages = [
         one.judged.by_passages == one.judged.gold.status

@@ -135,14 +135,7 @@ class Given:
 def read_example(
     example: Example, scores: EncoderScores | None, weight: WordWeight, score: ScorePassages
 ) -> ReadExample:
-    """Compute the features of an example.
-
-    :param example: The example.
-    :param scores: What the encoder says of it; None of a question for yes or no.
-    :param weight: The weight of a word, from 0 to 1.
-    :param score: Lets the same encoder read passages.
-    :returns: The example with its features.
-    """
+    """Compute the features of an example."""
     look = SecondLook(example.question, example.passages, weight, score)
     if asks_yes_no(example.question):
         row = yes_no_features.yes_no_features(example.question, example.passages, weight)
@@ -333,12 +326,9 @@ def cross_fit(
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question by trees that have not seen it, as surely as other such trees are of it.
 
-    :param asked: The questions as they are asked of the reader.
-    :param further: Questions from which the span trees learn too.
-    :param seed: The seed.
-    :param folds: How many parts; no part shares a family with another.
-    :param before: Trees that told how sure an earlier reader was; the mean of their scores and the new ones counts.
-    :returns: The answers ranked, from which the last trees that choose are to learn, and those given.
+    The span trees learn from ``further`` questions too. ``before`` are trees that told how sure an earlier reader was;
+    the mean of their scores and the new ones counts. Returns the answers ranked, from which the last trees that choose
+    are to learn, and those given.
     """
 
     def part(example: Example) -> int:
@@ -383,10 +373,8 @@ def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
     """Choose the lowest threshold from which enough of the answers given are right.
 
-    :param answers: The answers.
-    :param right: The share that is to be right over documents, over hops, and over runs of one's own files.
-    :param hops: The datasets whose questions go over hops.
-    :returns: The threshold; of questions made without an answer at most one in twenty is answered from there on.
+    ``right`` is the share over documents, over hops (questions of the datasets ``hops``), and over runs of one's own
+    files. Of questions made without an answer at most one in twenty is answered from the threshold on.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:

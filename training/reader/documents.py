@@ -54,12 +54,10 @@ class DocumentSet:
 
 
 def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
-    """Read a set.
+    """Read a set: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
 
-    :param questions: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
-    :param corpus: JSON Lines with ``document``, ``title`` and ``text``; None where the passages of the questions are
-        all there is, which are told apart by their titles.
-    :returns: The set.
+    The corpus has ``document``, ``title`` and ``text``; without it the passages of the questions are all there is,
+    which are told apart by their titles.
     """
     records = read_lines(questions)
     if corpus is None:
@@ -72,14 +70,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples from which one half of the encoder learns.
-
-    :param documents: The set.
-    :param is_learnt: Whether the half learns from the questions of a key.
-    :param weight: The weight of a word, from 0 to 1.
-    :param draw: The source of chance.
-    :returns: The questions among passages, twins of them, and candidates to check.
-    """
+    """Make the examples from which half an encoder learns: questions among passages, twins, candidates to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
@@ -112,12 +103,9 @@ def run_examples(
 ) -> Iterator[Example]:
     """Make examples of a run of ``prefrag evaluate``: what a pipeline put before a reader, after each of its searches.
 
-    :param folder: The folder of the run, with the contents of its passages.
-    :param asked: Questions of the training by their ids, with their datasets, to which they belong in a run as well.
-        All others are over files of one's own; those whose ids differ in their last number belong together.
-    :param known: The ids of questions that the encoder has learnt, which are left out.
-    :returns: Its questions for spans, of which those count as unanswerable that are said to be.
-    :raises ValueError: When the run has no contents.
+    The run has the contents of its passages. ``asked`` are questions of the training by their ids, with their datasets,
+    to which they belong in a run as well; all others are over files of one's own, and those whose ids differ in their
+    last number belong together. ``known`` are ids of questions that the encoder has learnt, which are left out.
     """
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]

@@ -101,11 +101,9 @@ def _heads(file: Path) -> list[str]:
 
 
 def import_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Load the weights of an encoder that :func:`export_encoder` has written, to train on from it.
+    """Load the weights that :func:`export_encoder` has written into an encoder of the same size, to train on from it.
 
-    :param reader: An encoder of the same size, into which they are loaded.
-    :param file: The file; weights that are int8 there are multiplied by their scales.
-    :raises ValueError: When a weight is absent.
+    Those that are int8 there are multiplied by their scales.
     """
     import onnx
     from onnx import numpy_helper

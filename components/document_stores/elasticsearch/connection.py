@@ -11,9 +11,8 @@ from prefrag.components.settings import settings
 def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """Collect the parameters that every client of Elasticsearch and every store needs.
 
-    :param hosts: An address, several separated by commas, or a list; by default `PREFRAG_ELASTICSEARCH_URL`.
-    :returns: `hosts`, and those of the certificates that are set.
-    :raises Missing: When a file of a certificate is absent.
+    ``hosts`` is an address, several separated by commas, or a list; by default `PREFRAG_ELASTICSEARCH_URL`. Raises
+    :class:`Missing` when a file of a certificate is absent.
     """
     given = hosts or settings.elasticsearch_url
     if isinstance(given, str) and "," in given:
@@ -30,9 +29,5 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
 
 
 def count_other_nodes(hosts: Any) -> int:
-    """Count the nodes that a client may call in place of one that does not answer.
-
-    :param hosts: Those of :func:`connection_settings`.
-    :returns: Their number without the first.
-    """
+    """Count the nodes that a client may call in place of one that does not answer."""
     return len(hosts) - 1 if isinstance(hosts, list) else 0

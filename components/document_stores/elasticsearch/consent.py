@@ -17,24 +17,14 @@ _SECONDS = 3.0
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer.
-
-    :param store: The store of the index.
-    :returns: The answer; of an alias of several indexes True only where all say yes; None where there is none.
-    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-    """
+    """Read the answer, None where there is none; of an alias of several indexes True only where all say yes."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
 
 
 def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
-    """Keep the answer, in place of an earlier one.
-
-    :param store: The store of the index, which exists.
-    :param answer: Whether questions may go to the web.
-    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-    """
+    """Keep the answer, in place of an earlier one."""
     with _connect(store) as client:
         for index, meta in _read_metas(client, store._index).items():
             # The server replaces `_meta` as a whole.
@@ -42,11 +32,7 @@ def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
 
 
 def check_index(store: ElasticsearchDocumentStore) -> None:
-    """Check that the index of a store exists and answers.
-
-    :param store: The store.
-    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-    """
+    """Check that the index of a store exists and answers."""
     with _connect(store) as client:
         # A search, because a key may be limited to searching.
         client.search(index=store._index, size=0, terminate_after=1)

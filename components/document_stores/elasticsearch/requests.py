@@ -20,9 +20,7 @@ from prefrag.components.text.addresses import without_userinfo
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
     """Send a request through the client of the store, or its client of the running event loop.
 
-    :param store: The store whose server is called.
-    :param request: The function that sends the request with a client; it may be called twice.
-    :returns: The reply.
+    The request is a function of the client; it may be called twice.
     """
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
@@ -50,12 +48,7 @@ async def _send_async(
 
 @contextmanager
 def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
-    """Turn the failures of a server into errors with advice.
-
-    :param store: The store whose server is called.
-    :returns: A context manager for the requests.
-    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-    """
+    """Turn the failures of a server into a :class:`DocumentStoreError` with advice."""
     hosts = without_userinfo(str(store._hosts or "http://localhost:9200"))
     try:
         yield

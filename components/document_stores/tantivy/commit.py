@@ -57,17 +57,12 @@ class Commit:
         self._names: set[str] | None = None
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
-    def text_query(self, text: str, max_words: int | None = None) -> Query | None:
-        """Build the query for a text: BM25 over title and text, summed; of many words for the rarest alone."""
+    def text_query(self, text: str) -> Query | None:
+        """Build the query for a text: BM25 over title and text, summed."""
         # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
         # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         clauses: list[tuple[Occur, Query]] = []
-        tokens = list(dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text))))
-        if max_words is not None and len(tokens) > max_words:
-            often = {token: max(self.searcher.doc_freq(field, token) for field in TEXT_FIELDS) for token in tokens}
-            rarest = set(sorted(filter(often.get, tokens), key=often.__getitem__)[:max_words])
-            tokens = [token for token in tokens if token in rarest]
-        for token in tokens:
+        for token in dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text))):
             known = self._clauses.get(token)
             clauses += self._clauses_of(token) if known is None else known
         return Query.boolean_query(clauses) if clauses else None

@@ -95,11 +95,7 @@ class TantivyDocumentStore(Block):
         self._latest: Index | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TantivyDocumentStore:
-        """Make a copy that shares the opened index.
-
-        :param memo: See :func:`copy.deepcopy`.
-        :returns: The copy.
-        """
+        """Make a copy that shares the opened index."""
         copied = TantivyDocumentStore(
             self.path, index=self.index, language=self.language, lock_timeout=self.lock_timeout
         )
@@ -108,23 +104,17 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_documents(self) -> int:
-        """Count the documents.
-
-        :returns: Their number; 0 for a folder without an index.
-        """
+        """Count the documents; 0 for a folder without an index."""
         index = self._open()
         return index.commit().searcher.num_docs if index else 0
 
     @report_damage
-    def search(
-        self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None, max_words: int | None = None
-    ) -> list[Document]:
+    def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
         :param query: Any text; it has no operators.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters on the metadata. Every matching document counts, however low its score.
-        :param max_words: The most words to search for, which are the rarest; None for all.
         :returns: The documents that contain a word of the query, with their score, best first. Equal scores keep the
             order of writing within one write; that of several writes depends on how tantivy merged them, so the same
             corpus written in many small parts may have another order.
@@ -136,35 +126,21 @@ class TantivyDocumentStore(Block):
         if filters:
             check_filters(filters)
         index = self._open()
-        return index.search(query, top_k, filters, max_words) if index else []
+        return index.search(query, top_k, filters) if index else []
 
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field of the metadata that no document has.
-
-        :param filters: Haystack's filters.
-        :raises FilterError: When no document has one of their fields; it names those that there are.
-        """
+        """Refuse filters on a field that no document has, with a FilterError that names those that there are."""
         if index := self._open():
             index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """List the documents that match filters.
-
-        :param filters: Haystack's filters; None matches every document.
-        :returns: The matching documents, in no particular order.
-        :raises FilterError: When the filters cannot be understood or applied.
-        """
+        """List the documents that match filters, or all for None, in no particular order."""
         return list(self.iterate_documents(filters))
 
     @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Go through the documents that match filters, without keeping all in memory.
-
-        :param filters: Haystack's filters; None matches every document.
-        :returns: The matching documents, in no particular order.
-        :raises FilterError: When the filters cannot be understood or applied.
-        """
+        """Go through what `filter_documents` lists, without keeping all in memory."""
         if filters:
             check_filters(filters)
         if index := self._open():
@@ -172,22 +148,14 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
-        """Read documents by their ids.
-
-        :param document_ids: The ids.
-        :returns: The documents that exist, in the order of the ids.
-        """
+        """Read documents by their ids, in their order; ids that do not exist are ignored."""
         index = self._open()
         wanted = list(dict.fromkeys(document_ids))
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Find the keys that are titles of documents.
-
-        :param keys: Keys as `title_key` makes them. Each look-up takes some microseconds.
-        :returns: The keys that a document has.
-        """
+        """Find the keys, as `title_key` makes them, that are titles of documents. Each takes some microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -195,15 +163,10 @@ class TantivyDocumentStore(Block):
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles.
+        """Read documents by their titles, with their BM25 score, best first.
 
-        :param titles: Keys as `title_key` makes them, each with the text that ranks the documents of this title.
-        :param per_title: The most documents of a title.
-        :param filters: Haystack's filters on the metadata.
-        :returns: The documents of each title that has some, with their BM25 score for its text, best first. The only
-            document of a title mostly has no score, because there is nothing to rank.
-        :raises ValueError: When per_title is under 1.
-        :raises FilterError: When the filters cannot be understood or applied.
+        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. The
+        only document of a title mostly has no score, because there is nothing to rank.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")
@@ -216,9 +179,8 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents by their texts of one name in the metadata, without reading them.
 
-        :param name: The name.
-        :param filters: Haystack's filters of `in` and `==`, which the index applies by itself; others count as none.
-        :returns: The number of documents of each text; a text over 200 characters is left out.
+        Of the filters those of `in` and `==` count, which the index applies by itself. A text over 200 characters is
+        left out.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -227,29 +189,20 @@ class TantivyDocumentStore(Block):
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents in whose title or text words occur, in any inflection with the same stem.
 
-        :param words: Words of a text, or terms from `analyze`.
-        :returns: The number of documents, and for every word the number that contain it. A word that the index leaves
-            out, such as a stop word, counts as being in every document, so that its idf is lowest. A word of several
-            tokens (`U.S.`) counts where all of them occur.
+        Words are those of a text, or terms from `analyze`. Returns the number of documents, and for every word the
+        number that contain it. A word that the index leaves out, such as a stop word, counts as being in every
+        document, so that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into the tokens that the index compares: lower-cased, without stop words, stemmed.
-
-        :param text: Any text.
-        :returns: Its tokens in order, repetitions included.
-        """
+        """Split a text into the tokens that the index compares, in order: lower-cased, without stop words, stemmed."""
         return self.analyze_many([text])[0]
 
     @report_damage
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """Split texts into tokens, each as `analyze` does.
-
-        :param texts: Any texts.
-        :returns: The tokens of each.
-        """
+        """Split texts into tokens, each as `analyze` does."""
         index = self._open()
         analyzer = text_analyzer(index.language if index else self.language or DEFAULT_LANGUAGE)
         return [analyzer.analyze(indexed_form(text)) for text in texts]
@@ -279,39 +232,25 @@ class TantivyDocumentStore(Block):
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
         """Write documents in the place of those with their ids, and delete others, in one commit.
 
-        :param documents: The documents to write.
-        :param outdated: The ids of those to delete; ids that do not exist are ignored.
-        :raises ValueError: When the metadata of a document cannot be stored unchanged.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        Outdated ids that do not exist are ignored. Errors are those of `write_documents`.
         """
         self._open_for_writing().write(documents, DuplicatePolicy.OVERWRITE, self.lock_timeout, outdated)
 
     @report_damage
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents; ids that do not exist are ignored.
-
-        :param document_ids: The ids.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
+        """Delete documents; ids that do not exist are ignored."""
         if document_ids and self._open():
             self.replace_documents([], document_ids)
 
     @report_damage
     def delete_all_documents(self) -> None:
-        """Delete every document; the index keeps its language.
-
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
+        """Delete every document; the index keeps its language."""
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
 
     @report_damage
     def check(self) -> None:
-        """Read a document and search for it, to find out whether the index can be used.
-
-        :raises FileNotFoundError: When there is no index.
-        :raises DocumentStoreError: When the index is damaged.
-        """
+        """Read a document and search; FileNotFoundError without an index, DocumentStoreError for a damaged one."""
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no index in {self._path()}.")
@@ -320,18 +259,11 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the answer, kept with the index, whether questions over its documents may go to the web.
-
-        :returns: The answer; None where there is none, and for a folder without an index.
-        """
+        """Read the answer whether questions over its documents may go to the web; None where there is none."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Keep the answer with the index, in place of an earlier one.
-
-        :param answer: Whether questions may go to the web.
-        :raises DocumentStoreError: When there is no index, or the disk refuses.
-        """
+        """Keep the answer with the index, in place of an earlier one; DocumentStoreError when there is no index."""
         keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
@@ -366,11 +298,7 @@ _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer.
-
-    :param path: The folder of the index.
-    :returns: The answer; None where there is none that can be understood.
-    """
+    """Read the answer kept in the folder of an index; None where there is none that can be understood."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -379,12 +307,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Keep the answer, in place of an earlier one.
-
-    :param path: The folder of the index.
-    :param answer: Whether questions may go to the web.
-    :raises DocumentStoreError: When there is no index, or the disk refuses.
-    """
+    """Keep the answer, in place of an earlier one."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

@@ -18,9 +18,6 @@ def check_filters(filters: Any) -> None:
     """Refuse filters with a mistake in their form.
 
     Haystack finds a mistake only when it checks a document, which a search without candidates never does.
-
-    :param filters: Haystack's filters, valid or not.
-    :raises FilterError: When they cannot be understood.
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")

@@ -57,9 +57,8 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        :param path: The folder.
-        :raises DocumentStoreError: When the index has another format.
-        :raises OSError: When its files cannot be read; damaged ones also raise ValueError, KeyError or TypeError.
+        Raises :class:`DocumentStoreError` for another format, and OSError, ValueError, KeyError or TypeError for
+        damage.
         """
         self.path = path
         # As strings, because every search checks both files.
@@ -81,11 +80,7 @@ class Index:
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Read the latest commit from disk, unless it is the one that was read last.
-
-        :returns: The latest commit of any process.
-        :raises DocumentStoreError: When the index cannot be read.
-        """
+        """Read the latest commit of any process from disk, unless it is the one that was read last."""
         # Checking the file takes a microsecond and never misses a commit before the call, unlike tantivy's own watcher,
         # which polls twice a second.
         current = _file_version(self._commit_file)
@@ -103,34 +98,20 @@ class Index:
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
-    def search(
-        self, text: str, top_k: int, filters: dict[str, Any] | None, max_words: int | None = None
-    ) -> list[Document]:
-        """Find the documents that match a text best by BM25.
-
-        :param text: Any text.
-        :param top_k: The most documents to return.
-        :param filters: Haystack's filters.
-        :param max_words: The most words to search for, the rarest; None for all.
-        :returns: The documents with their score, best first.
-        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
-        """
+    def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+        """Find the documents that match a text best by BM25, best first."""
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        query = commit.text_query(text, max_words)
+        query = commit.text_query(text)
         return [] if query is None else commit.best(query, top_k, filters)
 
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles.
+        """Read documents by their titles, best first; the only document of a title may have no score.
 
-        :param titles: Keys as `title_key` makes them, each with the text that ranks the documents of this title.
-        :param per_title: The most documents of a title.
-        :param filters: Haystack's filters.
-        :returns: The documents of each title that has some, best first; the only document of a title may have no score.
-        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
+        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title.
         """
         commit = self.commit()
         if filters:
@@ -171,14 +152,10 @@ class Index:
     ) -> int:
         """Add documents in one commit, all of them or, when this raises, none.
 
-        :param documents: The documents.
-        :param policy: What to do with an id that exists already, or twice among the documents.
-        :param timeout: Seconds to wait while another process writes.
-        :param outdated: The ids of documents that are deleted in the same commit.
-        :returns: The number of documents written; with OVERWRITE the number given.
-        :raises ValueError: When the metadata of a document cannot be stored unchanged.
-        :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        ``timeout`` is in seconds, while another process writes; ``outdated`` are ids that are deleted in the same
+        commit. Returns the number of documents written; with OVERWRITE the number given. Raises ValueError for metadata
+        that cannot be stored unchanged, DuplicateDocumentError when the policy is FAIL or NONE and an id is not new,
+        and DocumentStoreError when another process keeps writing or the disk refuses.
         """
         with self.writer(timeout) as writer:
             # Looked up while the writer holds the lock, so that no other process adds the same ids.
@@ -208,11 +185,7 @@ class Index:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete_all(self, timeout: float) -> None:
-        """Delete every document; the index keeps its language.
-
-        :param timeout: Seconds to wait while another process writes.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
+        """Delete every document; the index keeps its language."""
         with self.writer(timeout) as writer:
             writer.delete_all_documents()
 
@@ -220,9 +193,7 @@ class Index:
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
         """Open a writer, which commits at the end, or leaves the index unchanged when an error is raised.
 
-        :param timeout: Seconds to wait while another process writes.
-        :returns: The writer, as the value of a `with` statement.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        Raises :class:`DocumentStoreError` when another process writes for longer than ``timeout`` seconds.
         """
         writer = self._open_writer(timeout)
         try:
@@ -238,12 +209,7 @@ class Index:
 
     @contextmanager
     def no_writers(self, timeout: float) -> Iterator[None]:
-        """Keep every process from writing, without writing anything.
-
-        :param timeout: Seconds to wait while another process writes.
-        :returns: A context, in which the folder of the index may be moved away.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
-        """
+        """Keep every process from writing, without writing anything; the folder may then be moved away."""
         writer = self._open_writer(timeout)
         try:
             yield
@@ -322,22 +288,15 @@ _OPEN_LOCK = threading.Lock()
 
 
 def index_exists(path: Path) -> bool:
-    """Check whether there is an index in a folder.
-
-    :param path: The folder.
-    :returns: Whether it holds an index, empty or not.
-    """
+    """Check whether there is an index in a folder."""
     # An index is moved into place as a whole, so one file is enough to check.
     return (path / _COMMIT_FILE).is_file()
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """Open the index in a folder; all callers share one object a folder.
+    """Open the index in a folder, None for one without; all callers share one object a folder.
 
-    :param path: The folder.
-    :param latest: The index that the caller opened last, which is returned if it is still the one in the folder.
-    :returns: The index; None for a folder without one.
-    :raises DocumentStoreError: When the index is damaged or has another format.
+    ``latest`` is the index that the caller opened last, and is returned if it is still the one in the folder.
     """
     latest = latest if latest is not None and latest.path == path else None
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)

@@ -30,11 +30,7 @@ _found: set[Path] = set()
 
 
 def data_directory() -> Path:
-    """Find the folder of all indexes of this user.
-
-    :returns: `PREFRAG_DATA_DIR` when it is set, else `prefrag` in the user's data folder (`XDG_DATA_HOME`, or
-        `LOCALAPPDATA` on Windows). It need not exist yet.
-    """
+    """Find `PREFRAG_DATA_DIR`, else `prefrag` in the folder of the user's data (`LOCALAPPDATA` on Windows)."""
     if chosen := settings.data_dir:
         return chosen.absolute()
     if sys.platform == "win32":
@@ -45,20 +41,15 @@ def data_directory() -> Path:
 
 
 def is_windows_name(name: str) -> bool:
-    """Check whether Windows keeps a name for a device, with whatever ending.
-
-    :param name: The name of a file or folder.
-    :returns: Whether it does.
-    """
+    """Check whether Windows keeps a name for a device, with whatever ending."""
     return _WINDOWS_NAME.fullmatch(name) is not None
 
 
 def index_path(name: str) -> Path:
     """Find the folder of an index by its name, whether it exists or not.
 
-    :param name: Letters, digits, dot, dash and underscore, at most 64 characters, without a dot at its end.
-    :returns: A folder in the data directory.
-    :raises ValueError: When the name cannot be a folder name on every system, or is reserved for the demo.
+    A name has letters, digits, dot, dash and underscore, at most 64, no dot at its end, and is not reserved; any other
+    raises ValueError.
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
@@ -92,10 +83,8 @@ def refuse_demo() -> None:
 def resolve_index(name: str | None = None) -> Path:
     """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
-    :param name: A name for `index_path`, or `demo` or `demo-web` for the corpora that the project ships.
-    :returns: The folder of an index that exists. The demo is built on first use.
-    :raises FileNotFoundError: When the named index does not exist, or `default` has vanished.
-    :raises ValueError: When the name cannot name an index.
+    A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
+    index does not exist, or `default` has vanished.
     """
     name = name or settings.index or None
     if name is None:

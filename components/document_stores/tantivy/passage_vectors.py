@@ -42,12 +42,7 @@ class PassageVectors:
     """
 
     def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
-        """Set the store and the model; nothing is opened before it is used.
-
-        :param document_store: The store of the passages.
-        :param model: The name of the model that embeds passages and queries.
-        :raises ValueError: When the store is not a `TantivyDocumentStore` or the model has no name.
-        """
+        """Set the store and the model; nothing is opened before it is used."""
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
         if not model.strip():
@@ -56,25 +51,16 @@ class PassageVectors:
         self.model = model
 
     def count(self) -> int:
-        """Count the vectors.
-
-        :returns: Their number.
-        :raises FileNotFoundError: When no passage of this index was embedded with this model.
-        """
+        """Count the vectors; FileNotFoundError where no passage of this index was embedded with this model."""
         return int(self._table().count_rows())
 
     def search(
         self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Find the passages whose vectors are nearest by cosine.
+        """Find the passages whose vectors are nearest by cosine, which is their score, best first.
 
-        :param embedding: The vector of the query.
-        :param top_k: The most passages to return.
-        :param filters: Haystack's filters on the metadata.
-        :returns: Passages with the cosine as their score, best first.
-        :raises FileNotFoundError: When no passage of this index was embedded with this model.
-        :raises ValueError: When the vector has another length than those of the passages.
-        :raises FilterError: When the filters cannot be understood or applied.
+        Raises FileNotFoundError when no passage was embedded with this model, and ValueError for a vector of another
+        length.
         """
         table, length = self._table_and_length()
         if len(embedding) != length:
@@ -96,10 +82,7 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """List the fingerprints of the embedded texts.
-
-        :returns: For every id the fingerprint of the text that was embedded; empty when there is no table.
-        """
+        """List for every id the fingerprint of the text that was embedded; empty when there is no table."""
         try:
             rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
         except FileNotFoundError:
@@ -107,13 +90,10 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Write vectors to disk, replacing those of the same ids.
+        """Write vectors to disk, replacing those of the same ids, of which each stands once.
 
-        :param ids: The ids of the passages, each once.
-        :param fingerprints: The fingerprints of their texts.
-        :param vectors: Their vectors.
-        :raises ValueError: When the vectors have another length than those in the table.
-        :raises DocumentStoreError: When the disk refuses.
+        Raises ValueError when they have another length than those in the table, and DocumentStoreError when the disk
+        refuses.
         """
         if not ids:
             return
@@ -143,10 +123,7 @@ class PassageVectors:
             raise DocumentStoreError(f"The vectors in {self.folder} cannot be written: {error}") from error
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete vectors; ids that do not exist are ignored.
-
-        :param ids: The ids of the passages.
-        """
+        """Delete vectors; ids that do not exist are ignored."""
         quoted = ["'" + passage_id.replace("'", "''") + "'" for passage_id in ids]
         for start in range(0, len(quoted), 1000):
             self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
@@ -176,10 +153,7 @@ class PassageVectors:
 
     @property
     def folder(self) -> Path:
-        """The folder of the tables of all models, in that of the index.
-
-        :raises FileNotFoundError: When the store names an index that does not exist.
-        """
+        """The folder of the tables of all models; FileNotFoundError where the index does not exist."""
         path = self.document_store.path
         index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)
         return index / "vectors"

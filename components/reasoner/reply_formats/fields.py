@@ -68,16 +68,11 @@ _EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as the model sees it.
+    """A tool as the model sees it."""
 
-    :param name: The action that calls it.
-    :param description: What it is for.
-    :param source: The source that it searches; None for a tool that leaves the source to the router.
-    """
-
-    name: str
+    name: str  # the action that calls it
     description: str
-    source: str | None = None
+    source: str | None = None  # the source that it searches; None for a tool that leaves the source to the router
 
 
 _NOT = (
@@ -155,11 +150,7 @@ def _labels(text: str) -> list[Label]:
 
 
 def plain(text: str) -> str:
-    """Remove Markdown marks and quotes from both ends of a one-line text.
-
-    :param text: The text.
-    :returns: The text without them.
-    """
+    """Remove Markdown marks and quotes from both ends of a one-line text."""
     text = text.strip()
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
@@ -261,8 +252,7 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
 def plain_query(text: Any) -> str:
     """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
 
-    :param text: The input as the model wrote it.
-    :returns: The query, at most 1,000 characters; empty where the input is a list, a number or anything but a text.
+    It has at most 1,000 characters, and is empty where the input is a list, a number or anything but a text.
     """
     if not isinstance(text, str):
         return ""
@@ -283,11 +273,7 @@ def is_no_tool(text: str) -> bool:
 
 
 def shorten(text: str) -> str:
-    """Shorten what the transcript keeps.
-
-    :param text: A thought, or a reply that cannot be read.
-    :returns: At most 2,000 characters.
-    """
+    """Shorten a thought or an unreadable reply to 2,000 characters for the transcript."""
     return text[:KEPT_CHARACTERS]
 
 

@@ -14,14 +14,10 @@ from prefrag.components.state.state import Action, State, Step
 
 
 class Turn(NamedTuple):
-    """One step as the model is shown it.
-
-    :param step: What the model replied.
-    :param observation: What it was shown after that; None where it was shown nothing.
-    """
+    """One step as the model is shown it."""
 
     step: Step
-    observation: str | None
+    observation: str | None  # what it was shown after that; None where it was shown nothing
 
 
 class ReplyFormat:
@@ -40,13 +36,7 @@ class ReplyFormat:
         return False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call.
-
-        :param tools: All tools.
-        :param state: The state of the run.
-        :param must_answer: The model has to answer now.
-        :returns: The generation parameters of the chat generator.
-        """
+        """Choose the parameters of the call."""
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
@@ -56,34 +46,15 @@ class ReplyFormat:
     def messages(
         self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
     ) -> list[ChatMessage]:
-        """Build the conversation.
-
-        :param prompt: The rendered prompt.
-        :param turns: The transcript.
-        :param tools: All tools.
-        :param must_answer: The model has to answer now.
-        :returns: The messages for the model.
-        """
+        """Build the conversation from the rendered prompt and the transcript."""
         return [ChatMessage.from_user(prompt)]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply.
-
-        :param text: The reply, without thinking blocks.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read a reply without thinking blocks; one that must answer is an answer, whatever it looks like."""
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does, from the whole message; of one that was cut off only what was finished.
-
-        :param message: The reply.
-        :param tools: The tools that it may name.
-        :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
-        """
+        """Read a reply as :meth:`read` does, from the whole message; of one that was cut off only what was finished."""
         text = message.text or ""
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
@@ -95,11 +66,7 @@ class ReplyFormat:
         return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off.
-
-        :param text: The reply.
-        :returns: Its beginning, empty where nothing was finished.
-        """
+        """Keep what was finished of a reply that was cut off, which may be nothing."""
         raise NotImplementedError
 
 

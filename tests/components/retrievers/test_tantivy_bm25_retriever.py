@@ -76,12 +76,3 @@ def test_a_run_with_a_filter_or_number_that_makes_no_sense_is_refused(store):
         TantivyBM25Retriever(store).run(query="danube", top_k=0)
     with pytest.raises(FilterError, match="lacks"):
         TantivyBM25Retriever(store).run(query="danube", filters={"country": "at"})
-
-
-def test_of_a_long_query_the_rarest_words_are_searched_for(store):
-    store.write_documents([Document(id=f"d{number}", content="A bridge over the Danube") for number in range(5)])
-    store.write_documents([Document(id="heron", content="Herons at a weir"), Document(id="weir", content="A weir")])
-    retriever = TantivyBM25Retriever(store, max_words=2)
-    assert found(retriever.run(query="Danube bridge, weir with herons, and nowhere a xylophone")) == {"heron", "weir"}
-    assert "d1" in found(TantivyBM25Retriever(store).run(query="Danube bridge, weir with herons, and a xylophone"))
-    assert "d1" in found(retriever.run(query="bridge heron"))

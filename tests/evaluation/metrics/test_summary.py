@@ -107,14 +107,6 @@ def test_the_scores_in_the_file_are_not_read():
     assert summarise([prediction("Bergen", scores={"acc": 1.0})])["acc"] == 0
 
 
-def test_a_table_of_prices_gives_the_cost():
-    table = {"small": {"prompt_per_million": 1.0, "completion_per_million": 0.0}}
-
-    assert "cost" not in summarise([prediction()])
-    assert summarise([prediction()], table)["cost"]["per_question"] == pytest.approx(200 / 1_000_000)
-    assert summarise([prediction()], {**table, "large": table["small"]}, model="large")["cost"]["unpriced"] == []
-
-
 @for_each(
     "line, is_failed",
     (prediction(), False),

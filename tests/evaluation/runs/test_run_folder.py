@@ -190,12 +190,6 @@ class TestResuming:
         assert lines(output) == before
         assert run(boxes, file, output=output).metrics["n"] == 12
 
-    def test_prices_that_cannot_be_read_are_refused_before_the_first_run(self, boxes: Path, output: Path):
-        prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
-        with pytest.raises(ValueError, match="large, completion_per_million cannot be used"):
-            run(boxes, output=output, prices=prices)
-        assert "questions" not in CALLS
-
     def test_a_folder_of_something_else_is_left_alone(self, boxes: Path, output: Path):
         output.mkdir(parents=True)
         (output / "predictions.jsonl").write_text("mine\n")
