@@ -21,7 +21,6 @@ from prefrag import indexing, pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing import journal
-from prefrag.indexing.folder_collection import find_collection
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server import collection_routes, opened_document, uploads
@@ -449,23 +448,11 @@ class TestDeletion:
         assert (tmp_path / "tower.md").exists()
         assert client.names("default") == ["board.md"]
 
-    def test_of_a_file_that_stays_in_a_followed_folder_says_that_it_comes_back(
-        self, client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ):
-        monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
-        (tmp_path / "Notes").mkdir()
-        for name in ("tower.md", "gone.md"):
-            (tmp_path / "Notes" / name).write_text(TOWER, encoding="utf-8")
-        indexing.index([tmp_path / "Notes"], index=find_collection(tmp_path / "Notes"))
-        documents = [client.document("Notes", name) for name in ("tower.md", "gone.md")]
-        (tmp_path / "Notes" / "gone.md").unlink()
-
-        stays, gone = (client.delete(each).json() for each in documents)
-
-        assert "indexed again at the next start, or when it changes. Delete or move the file" in stays["note"]
-        assert gone == {"deleted": 1, "file": "kept"}
-        follows = {each["name"]: each["follows"] for each in client.get("/collections").json()["collections"]}
-        assert follows == {"default": False, "Notes": True}
+        (index_path("default") / "prefrag-folder").write_text(str(tmp_path.resolve()), encoding="utf-8")
+        indexing.index([tmp_path / "tower.md"])
+        followed = client.delete(client.document("default", "tower.md")).json()
+        assert "indexed again at the next start, or when it changes. Delete or move the file" in followed["note"]
+        assert client.get("/collections").json()["collections"][0]["follows"]
 
     @for_each("document", "0" * 24, "board.md", "..", "a/b")
     def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
