@@ -64,7 +64,6 @@ class TestDocuments:
         if index:
             monkeypatch.setenv("PREFRAG_INDEX", index)
         index_of([passage("a", "A heron.")], index_path(f"papers-{index}"))
-
         result = prefrag("serve")
 
         assert result.exit_code == 3
