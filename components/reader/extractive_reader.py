@@ -22,6 +22,7 @@ from prefrag.components.reader import choice_features, span_features, sure_featu
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
+from prefrag.components.reader.newer_answer import find_newer_answer
 from prefrag.components.reader.question_form import (
     asks_beyond_spans,
     asks_how_to,
@@ -34,6 +35,7 @@ from prefrag.components.reader.reader_input import encode, load_tokenizer, passa
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights
 from prefrag.components.state.evidence import is_heading
+from prefrag.components.state.places import standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import held_weight
 from prefrag.components.trees import load_trees
@@ -229,6 +231,9 @@ class ExtractiveReader(Block):
         choices = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(rows)
         order = sorted(range(len(rows)), key=lambda place: -choices[place])
         chosen = [(ranked[place][0], choices[place], rows[place]) for place in order]
+        best = [(place, score) for place, score, _ in chosen]
+        is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
+        chosen.insert(0, chosen.pop(newer))
         row = sure_features.sure_features(question, passages, spans, chosen, scores, look, self.weight)
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
@@ -240,7 +245,10 @@ class ExtractiveReader(Block):
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
-            span = spans.candidates[_stating_place(place, spans, look)]
+            span = spans.candidates[_stating_place(place, spans, look, documents)]
+            if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
+                # What a newer document may contradict, or what calls itself superseded, a draft or old, is not certain.
+                sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
             begin = span.begin - (len(passage_text(title, text)) - len(text))
@@ -284,10 +292,18 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-def _stating_place(place: int, spans: span_features.Spans, look: SecondLook) -> int:
-    """Find where an answer is stated: of all places that have it, in the sentence that holds most of the question."""
-    same = _same_answers(place, spans)
-    return max(same, key=lambda other: (look.holds_of(spans.candidates[other]), other == place))
+def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
+    """Find where an answer is stated: of all places that have it, in the sentence that holds most of the question.
+
+    Of two that hold the same, it is the one that is current, and the newer one.
+    """
+
+    def rank(other: int) -> tuple[float, bool, str, bool]:
+        span = spans.candidates[other]
+        meta = documents[span.passage].meta
+        return look.holds_of(span), standing_of(meta) is None, str(meta.get("date") or ""), other == place
+
+    return max(_same_answers(place, spans), key=rank)
 
 
 def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:

@@ -75,6 +75,11 @@ class SecondLook:
         """Measure how much of the question the sentence of a candidate holds with its title, from 0 to 1."""
         return held_weight(self._asked, self._held(candidate))
 
+    def most_of(self, passage: int) -> float:
+        """Measure how much of the question one sentence of a passage holds at most with its title, from 0 to 1."""
+        title = self._titles[passage]
+        return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
+
     def is_of_another_time(self, candidate: SpanCandidate) -> bool:
         """Check whether a candidate is said of another time than the question asks about."""
         shift = self._shifts[candidate.passage]

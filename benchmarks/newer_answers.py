@@ -1,0 +1,50 @@
+"""What the reader gives where two documents of different dates speak of the same thing, with and without their dates.
+
+    python -m benchmarks.newer_answers
+
+The questions are those of `evaluation/own_files/changed.yaml`, each read over its two documents.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+from haystack import Document
+
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.text.title_mentions import comparable
+
+QUESTIONS = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" / "changed.yaml"
+
+
+def main() -> None:
+    """Print a line for each set of questions, with and without dates."""
+    reader, questions = ExtractiveReader(), yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+    for name, dated in (("without dates", False), ("with dates", True)):
+        for seen in (True, False):
+            for changes in (True, False):
+                those = [one for one in questions if one["seen"] is seen and ("before" in one) is changes]
+                counts = Counter(_kind(reader, one, dated) for one in those)
+                kind = f"{'seen' if seen else 'unseen'}, {'changed' if changes else 'the same'}"
+                print(f"{name}, {kind}, n {len(those)}: {', '.join(f'{n} {k}' for k, n in sorted(counts.items()))}")
+
+
+def _kind(reader: ExtractiveReader, one: dict[str, Any], dated: bool) -> str:
+    documents = []
+    for each in one["documents"]:
+        hidden = () if dated else ("date", "standing")
+        meta = {key: value for key, value in each.items() if key != "text" and key not in hidden}
+        documents.append(Document(content=each["text"], meta={"source": "local", **meta}))
+    found = reader.read(one["question"], documents)
+    if not found or found[0].probability < reader.probable:
+        return "not found"
+    given, right = f" {comparable(found[0].text)} ", f" {comparable(one['answer'])} "
+    is_right = right in given or given in right
+    return f"{'stated' if found[0].probability >= reader.threshold else 'sentence'} {'right' if is_right else 'wrong'}"
+
+
+if __name__ == "__main__":
+    main()

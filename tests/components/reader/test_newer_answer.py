@@ -1,0 +1,85 @@
+"""Where two documents answer a question differently the newer one counts, and neither is given as certain."""
+
+import pytest
+from haystack import Document
+
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from tests.for_each import for_each
+
+OLDER = "The committee decides that a lost key costs 15 euros. The money goes to the repair fund."
+NEWER = "A lost key costs 25 euros from April. This replaces the decision of 14 May 2025."
+
+
+@pytest.fixture(scope="module")
+def reader() -> ExtractiveReader:
+    return ExtractiveReader()
+
+
+def _decision(text: str, date: str | None = None, standing: str | None = None, source: str = "local") -> Document:
+    meta = {"title": "Decision on keys", "date": date, "standing": standing, "source": source}
+    return Document(content=text, meta=meta)
+
+
+@for_each(
+    "older, newer, says",
+    (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03"), "25 euros"),
+    (_decision(NEWER, "2026-03-03"), _decision(OLDER, "2025-05-14"), "25 euros"),
+    (_decision(OLDER, "2025-05-14", "old"), _decision(NEWER), "25 euros"),
+    (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03", "draft"), "15 euros"),
+    (_decision(OLDER, "2025"), _decision(NEWER, "2025-05"), "15 euros"),
+    (_decision(OLDER), _decision(NEWER, "2026-03-03"), "15 euros"),
+    (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03", source="web"), "15 euros"),
+    (_decision(OLDER, "2025-05-14"), _decision("The key hangs in the hall. It cost 4 euros.", "2026"), "15 euros"),
+)
+def test_of_two_answers_of_a_source_that_of_the_newer_current_document_comes_first(
+    reader: ExtractiveReader, older: Document, newer: Document, says: str
+):
+    [best, *_] = reader.read("What does a lost key cost?", [older, newer])
+
+    assert best.text == says
+    assert best.text in best.document.content
+
+
+@for_each(
+    "question, says",
+    ("What did a lost key cost before?", "15 euros"),
+    ("What does a lost key cost in 2025?", "15 euros"),
+    ("What does a lost key cost?", "25 euros"),
+)
+def test_a_question_for_what_was_before_or_of_a_year_is_answered_as_it_is_asked(
+    reader: ExtractiveReader, question: str, says: str
+):
+    documents = [_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03")]
+
+    best = reader.read(question, documents)[0]
+
+    assert best.text == says
+    assert best.probability < reader.threshold
+
+
+def test_a_document_about_another_number_contradicts_nothing(reader: ExtractiveReader):
+    documents = [
+        _decision("The rent of garage 4 is 65 euros a month.", "2023-07-01"),
+        _decision("The rent of garage 9 is 80 euros a month.", "2025-07-01"),
+    ]
+
+    assert reader.read("What is the rent of garage 4?", documents)[0].document is documents[0]
+
+
+def test_neither_a_contradicted_answer_nor_one_of_a_marked_document_is_stated(reader: ExtractiveReader):
+    question = "Who chairs the gardening committee?"
+    texts = [f"{name} chairs the gardening committee for two years." for name in ("Marta Lindholm", "Piet Osterman")]
+    alone, marked, both, turned = (
+        reader.read(question, [_decision(text, *meta) for text, meta in zip(texts, of, strict=False)])[0]
+        for of in ([("2024",)], [("2024", "superseded")], [("2026",), ("2024",)], [("2024",), ("2026",)])
+    )
+
+    assert alone.probability >= reader.threshold > reader.probable >= marked.probability
+    assert (both.text, turned.text) == ("Marta Lindholm", "Piet Osterman")
+    assert both.probability >= reader.threshold > reader.probable >= turned.probability
+
+
+def test_what_two_documents_say_alike_is_shown_in_the_newer_one(reader: ExtractiveReader):
+    documents = [_decision(OLDER, date) for date in ("2024-05-14", "2025-05-14")]
+
+    assert reader.read("What does a lost key cost?", documents)[0].document is documents[1]
