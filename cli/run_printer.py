@@ -200,4 +200,7 @@ def _write_counts(result: dict[str, Any]) -> str:
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
-    return f"Queries sent to the web: {'; '.join(sent)}" if sent else "No query was sent to the web."
+    if sent:
+        return f"Queries sent to the web: {'; '.join(sent)}"
+    has_stand_in = result["counts"]["sources"].get("web", {}).get("total")
+    return f"No query was sent to the web{'; a local index was searched in its place' if has_stand_in else ''}."

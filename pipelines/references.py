@@ -68,7 +68,7 @@ def given_parts(result: Mapping[str, Any]) -> list[str]:
 def date_text(document: Mapping[str, Any]) -> str:
     """Write the date of a document, or else when its file was changed."""
     changed = f"changed {document['modified']}" if document.get("modified") else ""
-    where = " (in its name)" if document.get("date") and document.get("date_in") == "name" else ""
+    where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
     return _shorten(str(document.get("date") or changed)) + where
 
 

@@ -33,7 +33,7 @@ SENTENCES = {
         "Evaluated {source}: {action} ({judged_by}<unparsed?, whose two replies could not be read: on_doubt decides>). "
         "{reason} Scores: {scores}"
     ),
-    "exhausted": "Steps used up: the model has to answer now (replies: {replies})",
+    "exhausted": "Out of steps: an answer is due now (replies: {replies})",
     "found": (
         "Found in {source} ({number} in {took}<sent_out?, the query was sent out>): {titles}"
         "<error?; part of it failed: {error}>"
@@ -43,7 +43,7 @@ SENTENCES = {
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept: {text} (least sure of {token} at {lowest:.0%})",
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
-    "no_further_search": "No further search: the model has to answer now (replies: {replies})",
+    "no_further_search": "No further search: an answer is due now (replies: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
         "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "

@@ -10,6 +10,7 @@ const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
 const SNIPPET = 400;
 // How surely a reader gives a sentence.
 const GIVEN = { stated: "Stated", probably: "Probably" };
+const BY = { stated: "word for word in a passage", probably: "a sentence that may answer" };
 
 /**
  * Make the card of a result.
@@ -122,10 +123,10 @@ function noAnswer(result) {
 function notes(result) {
   const says = [];
   if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Read as: ", result.question]);
-  if (result.forced && !result.not_found) says.push(["warning", "The steps were used up, so it had to answer."]);
+  if (result.forced && !result.not_found) says.push(["warning", "It ran out of steps and had to answer."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
-  else if (result.uncited) says.push(["warning", "The answer names none of the passages."]);
+  else if (result.uncited) says.push(["warning", "The answer cites none of the passages."]);
   for (const reason of new Set((result.queries_held_back ?? []).map((held) => held.reason)))
     says.push(["shield", result.queries_sent_out?.length ? "A query was held back: " : "The web was left out: ", `${reason}.`]);
   for (const text of result.without_model ?? []) says.push(["warning", "", text]);
@@ -184,7 +185,7 @@ function whatLeft(result) {
   const near = (result.sent_to_models ?? []).filter((one) => !one.remote).reduce((sum, one) => sum + one.calls, 0);
   const items = [];
   const traced = result.sent_to_tracing === "content";
-  if (!sent.length && !remote.length && !traced) items.push(leftItem("shield", "is-kept", "Nothing: no query, no passage."));
+  if (!sent.length && !remote.length && !traced) items.push(leftItem("shield", "is-kept", "Nothing: neither a query nor a passage."));
   for (const one of sent) items.push(leftItem("out", "is-out", `To ${one.source === "web" ? "the web" : one.source}: `, strange("q", one.query)));
   for (const one of remote) {
     const tokens = one.prompt_tokens + one.completion_tokens;
@@ -203,7 +204,7 @@ function leftItem(name, className, ...content) {
 }
 
 function checkOf(result) {
-  if (GIVEN[result.certainty]) return { word: GIVEN[result.certainty], by: "by the reader", name: "found", className: "label-none" };
+  if (GIVEN[result.certainty]) return { word: GIVEN[result.certainty], by: BY[result.certainty], name: "found", className: "label-none" };
   if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
   const by = "by its own check";
   if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };

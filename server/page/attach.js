@@ -77,7 +77,7 @@ async function send(collection, files, arriving) {
       // The name is kept in one form of Unicode, and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added, but a corpus cannot be asked about alone.";
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added. A corpus cannot be asked about on its own.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();
@@ -94,7 +94,7 @@ function draw() {
   attached = attached.filter((one) => one.collection === chosenCollection());
   list.hidden = !attached.length;
   list.replaceChildren(...attached.map(item),
-    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "The question is asked about this alone. Remove it to ask all documents.") : "");
+    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "Only this is searched for your question. Remove it to ask all documents.") : "");
 }
 
 function item(one) {

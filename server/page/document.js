@@ -71,7 +71,7 @@ function content(name, opened, found, sentence) {
     strange("p", [isNamed(opened.title || opened.name, opened.name) ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
     make("p", { class: "panel-actions" },
-      opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask about this alone"),
+      opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask only about this"),
       opened.original && make("button", {
         type: "button", class: "quiet-button", on: { click: () => save(name, opened, status) },
       }, icon("out"), "Save the file")),

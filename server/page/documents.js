@@ -41,7 +41,7 @@ async function draw(said = null) {
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
     collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone() : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write. On the machine that serves, open the address that its terminal shows."),
+    writes ? dropZone() : make("p", { class: "notice" }, "This key may read. Uploading and deleting need a key that may write; if you run the service yourself, open the address shown in its terminal."),
     status, list);
   if (!collection) {
     list.replaceChildren(make("p", { class: "empty" }, "There is nothing yet."));
@@ -51,7 +51,7 @@ async function draw(said = null) {
     const { documents, failed = [] } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
     if (!list.isConnected) return;
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
-      ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents.")]));
+      ? "Its passages did not come from files, so there is nothing to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
     if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not kept with an index in Elasticsearch: whoever indexes them is told."));
     else if (failed.length) list.append(failedFiles(failed));
@@ -81,7 +81,7 @@ function collectionChoice() {
       return;
     }
     chosen = field.value;
-    draw("It is made with the first file that you upload to it.");
+    draw("It is created when you upload its first file.");
   });
   return make("div", { class: "collection-choice" },
     make("label", { class: "choice" }, make("span", {}, "Collection"), select), form);

@@ -26,7 +26,7 @@ export function feedbackForm(result, turn, save) {
   const form = make("form", { class: "feedback-form", hidden: true },
     make("label", {}, "Comment (optional)", comment),
     make("label", {}, "The right answer (optional)", right),
-    make("p", { class: "hint" }, "Sent and kept: your rating, these words, the question, the answer, its searches and the titles of its passages."),
+    make("p", { class: "hint" }, "What is sent and kept: your rating, your comment, the question, the answer, its searches and the titles of its passages."),
     problem,
     make("div", { class: "actions" }, make("button", { type: "submit", class: "button" }, "Send feedback")));
   let rating = "";

@@ -242,7 +242,7 @@ function askForKey(reason) {
 }
 document.addEventListener("key-needed", () => askForKey(readKey()
   ? "This service does not know the key that this browser sent. Enter another one."
-  : "This service answers only with a key. Whoever runs it gives you one, or on its own machine opens the address that its terminal shows."));
+  : "This service answers only with a key. Ask whoever runs it for one; if you run it yourself, open the address shown in its terminal."));
 byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter a key to use another one."));
 byId("key-cancel").addEventListener("click", () => keyDialog.close());
 byId("key-forget").addEventListener("click", () => {

@@ -13,7 +13,7 @@ export function markdownOf(conversation) {
 
 function turnOf({ question, result }) {
   const answer = result?.answer_with_citations || result?.answer || result?.asked_back || "No answer was found.";
-  const state = { stated: "Stated by the reader.", probably: "Probably, says the reader." }[result?.certainty];
+  const state = { stated: "Stated, word for word, in a passage.", probably: "Probably: a sentence that may answer the question." }[result?.certainty];
   const sources = (result?.documents ?? []).map((one) =>
     `- \\[${plain(one.mark ?? "")}\\] ${[titleOf(one), placeOf(one), one.url].filter(Boolean).map(plain).join(", ")}`);
   const sent = (result?.queries_sent_out ?? []).map((one) => `- ${plain(one.query ?? "")}`);

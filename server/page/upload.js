@@ -3,7 +3,7 @@
 import { Failure, send } from "./api.js";
 import { describe } from "./failures.js";
 
-export const MAY_NOT_WRITE = "You can read here, but adding files needs a key that may write.";
+export const MAY_NOT_WRITE = "This key may read. Adding files needs a key that may write.";
 
 /**
  * Upload files.

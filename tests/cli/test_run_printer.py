@@ -246,3 +246,11 @@ def test_what_went_to_a_remote_model_stands_in_the_last_lines_and_nothing_of_loc
         "Sent to a remote model: 1 call, with your queries, to embed.example.org.",
     ]
     assert result_lines(**COUNTED, sent_to_models=[local])[-1] == "No query was sent to the web."
+
+
+def test_a_search_of_an_index_in_the_place_of_the_web_is_told_from_a_query_that_was_sent():
+    counts = {"total": 2, "sources": {"local": {"total": 1}, "web": {"total": 1}}}
+
+    assert result_lines(**COUNTED | {"counts": counts})[-1] == (
+        "No query was sent to the web; a local index was searched in its place."
+    )

@@ -39,7 +39,7 @@ class TestDemo:
         assert "%" not in facts
         assert card.locator(".label-good").count() == 0
         assert "no language model" in facts
-        assert "Nothing: no query, no passage." in facts
+        assert "Nothing: neither a query nor a passage." in facts
         steps = page.locator(".steps")
         steps.locator("summary").click()
         shown = steps.inner_text()

@@ -75,7 +75,7 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
 
 
 def test_a_date_says_where_it_is_from_unless_the_document_states_it():
-    assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (in its name)"
+    assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (from its name)"
     assert date_text({"date": "2023-11-06", "date_in": "document", "modified": "2024-01-01"}) == "2023-11-06"
     assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01"
 

@@ -104,7 +104,7 @@ from tests.for_each import for_each
         "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
     ),
     ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-    ("exhausted", {"replies": 4}, "Steps used up: the model has to answer now (replies: 4)"),
+    ("exhausted", {"replies": 4}, "Out of steps: an answer is due now (replies: 4)"),
     ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
     ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
