@@ -29,13 +29,13 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_373,
-    "components": 19_462,
-    "evaluation": 8_962,
-    "indexing": 5_620,
-    "pipelines": 1_935,
+    "components": 19_452,
+    "evaluation": 8_954,
+    "indexing": 5_616,
+    "pipelines": 1_927,
     "server": 5_648,
-    "training": 5_863,
-    "tests": 53_712,
+    "training": 5_861,
+    "tests": 53_694,
 }
 
 
