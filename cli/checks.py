@@ -30,6 +30,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     DEMO_INDEX,
     data_directory,
     index_path,
+    name_others,
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
@@ -163,7 +164,7 @@ def _check_index(store: Any) -> Finding:
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), f"Make it with: {way}", Missing.exit_code)
+        return Finding("index", "problem", str(error), f"Make it with: {way}{name_others()}", Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
