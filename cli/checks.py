@@ -58,6 +58,9 @@ _EXTRAS = {
     "evaluation": ("matplotlib",),
     "trees": ("xgboost",),
     "train": ("trl", "peft", "torch", "xgboost"),
+    "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "ray": ("ray",),
+    "vllm": ("vllm",),
 }
 # Short, because somebody is waiting at the terminal.
 _LIST_SECONDS = 5.0
@@ -355,8 +358,16 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
     return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        # A package above it is absent.
+        return False
+
+
 def _check_extras() -> Finding:
-    there = [extra for extra, modules in _EXTRAS.items() if all(map(importlib.util.find_spec, modules))]
+    there = [extra for extra, modules in _EXTRAS.items() if all(map(_is_installed, modules))]
     absent = [extra for extra in _EXTRAS if extra not in there]
     advice = f'Where one is needed: pip install "prefrag[{absent[0]}]"' if absent else ""
     text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
