@@ -360,6 +360,7 @@ models = {
 }
 
 
+@cache
 def _variable_of(table: type[BaseSettings], name: str) -> str:
     alias = table.model_fields[name].validation_alias
     return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()

@@ -35,11 +35,7 @@ class DocumentEmbedder(Protocol):
     """Any component with ``documents`` -> ``documents`` that adds an embedding to each."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """Embed documents.
-
-        :param documents: The documents.
-        :returns: ``documents`` with their embeddings, in the same order.
-        """
+        """Embed ``documents``, in the same order."""
 
 
 @dataclass

@@ -17,6 +17,8 @@ from prefrag.components.text.term_statistics import passage_text
 
 # The pairs that are scored at once.
 _BATCH = 32
+# The most tokens of a question.
+QUESTION_TOKENS = 60
 
 
 class TransformerPairScorer(Block):
@@ -39,30 +41,24 @@ class TransformerPairScorer(Block):
         self,
         model: str | None = None,
         backend: Literal["torch", "onnx"] = "torch",
-        onnx_file: str = "model.onnx",
         device: str | None = None,
-        question_tokens: int = 60,
         document_tokens: int | None = None,
     ):
         """Set the model; it is not loaded yet.
 
         :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default that of
             ``PREFRAG_PAIR_CLASSIFIER``.
-        :param backend: ``torch``, or ``onnx`` for an exported model.
-        :param onnx_file: The exported model in that folder; only for ``onnx``.
+        :param backend: ``torch``, or ``onnx`` for the exported ``model.onnx`` in that folder.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
-        :param question_tokens: The most tokens of the question.
         :param document_tokens: The most tokens of each document; by default both are read whole, or share what the
             model reads.
         :raises ValueError: When a setting is invalid.
         """
         check_choice(("torch", "onnx"), backend=backend)
-        check_whole(1, question_tokens=question_tokens, document_tokens=document_tokens)
+        check_whole(1, document_tokens=document_tokens)
         self.model = model
         self.backend = backend
-        self.onnx_file = onnx_file
         self.device = device
-        self.question_tokens = question_tokens
         self.document_tokens = document_tokens
         self._tokenizer: Any = None
         self._forward: Callable[[dict[str, Any]], list[list[float]]] | None = None
@@ -84,7 +80,7 @@ class TransformerPairScorer(Block):
                 load = _torch_model if self.backend == "torch" else _onnx_model
                 tokenizer = AutoTokenizer.from_pretrained(model)
                 self._check_length(tokenizer, model)
-                forward = load(model, self.device, self.onnx_file)
+                forward = load(model, self.device)
             except ImportError as error:
                 raise ClassifierMissing(
                     f"The transformer classifier needs the package '{error.name}': "
@@ -116,19 +112,16 @@ class TransformerPairScorer(Block):
                 self._tokenizer,
                 [question] * len(pairs),
                 [(passage_text(first), passage_text(second)) for first, second in pairs],
-                question_tokens=self.question_tokens,
-                document_tokens=self.document_tokens,
+                self.document_tokens,
             )
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
-        needed = (
-            self.question_tokens + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
-        )
+        needed = QUESTION_TOKENS + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
         # Tokenizers without a limit report a very large one.
         if needed > tokenizer.model_max_length:
             raise ValueError(
                 f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, and {needed} are set: "
-                "lower document_tokens or question_tokens."
+                "lower document_tokens."
             )
 
     def _probability(self, logits: Sequence[float]) -> float:
@@ -144,8 +137,6 @@ def encode_pairs(
     tokenizer: Any,
     questions: Sequence[str],
     pairs: Sequence[tuple[str, str]],
-    *,
-    question_tokens: int = 60,
     document_tokens: int | None = None,
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
@@ -167,11 +158,11 @@ def encode_pairs(
     room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add(pair=True) - 1
     kept_questions, kept_pairs = [], []
     for question, pair in zip(questions, pairs, strict=True):
-        left = room - min(len(offsets[question]), question_tokens)
+        left = room - min(len(offsets[question]), QUESTION_TOKENS)
         first, second = (min(len(offsets[text]), document_tokens or left) for text in pair)
         limits = max(left // 2, left - second), max(left // 2, left - first)
         kept = [cut(text, min(size, most)) for text, size, most in zip(pair, (first, second), limits, strict=True)]
-        kept_questions.append(cut(question, question_tokens))
+        kept_questions.append(cut(question, QUESTION_TOKENS))
         kept_pairs.append(f"{kept[0]} {separator} {kept[1]}")
     return dict(tokenizer(kept_questions, kept_pairs, padding=True, return_tensors="np"))
 
@@ -198,7 +189,7 @@ def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, A
     }
 
 
-def _torch_model(model: str, device: str | None, onnx_file: str) -> Callable[[dict[str, Any]], list[list[float]]]:
+def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -220,12 +211,12 @@ def _torch_model(model: str, device: str | None, onnx_file: str) -> Callable[[di
     return forward
 
 
-def _onnx_model(model: str, device: str | None, onnx_file: str) -> Callable[[dict[str, Any]], list[list[float]]]:
+def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
     import onnxruntime
 
-    path = Path(model) / onnx_file
+    path = Path(model) / "model.onnx"
     if not path.is_file():
-        raise ClassifierMissing(f"There is no {path}: export the pair classifier, or name its file in `onnx_file`.")
+        raise ClassifierMissing(f"There is no {path}: export the pair classifier.")
     wanted = ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
     providers = [name for name in wanted if name in onnxruntime.get_available_providers()]
     session = onnxruntime.InferenceSession(str(path), providers=providers)

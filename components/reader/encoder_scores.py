@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,8 +45,6 @@ class EncoderScores:
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        self._begin = [place for part in parts for place in part.encoded.begin]
-        self._end = [place for part in parts for place in part.encoded.end]
         # Of a span, yes, no and none: of the part that is likeliest to hold an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
@@ -60,6 +57,14 @@ class EncoderScores:
         return np.concatenate(
             [np.where(place < 0, -1, place + shift) for place, shift in zip(places, before, strict=False)]
         )
+
+    @cached_property
+    def _begin(self) -> list[int]:
+        return [place for part in self._parts for place in part.encoded.begin]
+
+    @cached_property
+    def _end(self) -> list[int]:
+        return [place for part in self._parts for place in part.encoded.end]
 
     @cached_property
     def start(self) -> Values:
@@ -79,45 +84,35 @@ class EncoderScores:
     def _ends_at(self) -> dict[tuple[int, int], int]:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
-    def scores_of(self, candidate: SpanCandidate) -> tuple[float, float]:
-        """Score a span.
-
-        :param candidate: The span.
-        :returns: The logarithms of its probabilities as start and as end; low ones where it is not among the tokens.
-        """
-        start = self._starts_at.get((candidate.passage, candidate.begin))
-        end = self._ends_at.get((candidate.passage, candidate.end))
-        return (
-            LEAST if start is None else max(LEAST, float(self.start[start])),
-            LEAST if end is None else max(LEAST, float(self.end[end])),
-        )
+    def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
+        """Find the logarithms of each span's probabilities as start and as end; low ones between the tokens."""
+        starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
+        ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
+        both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
+        return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Share the probability of the start among the passages.
-
-        :returns: The share of each passage, from 0 to 1.
-        """
+        """Share the probability of the start among the passages."""
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 
-    def best_spans(self, most: int) -> list[SpanCandidate]:
-        """List the likeliest spans.
+    @cached_property
+    def _likeliest(self) -> list[tuple[int, int]]:
+        """The first and the last token of each span from one of the likeliest starts, the likeliest span first."""
+        firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
+        lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
+        # The tokens of a passage stand together.
+        of = np.append(self._passage, -2)[np.minimum(lasts, len(self._passage))]
+        inside = (of >= 0) & (of == self._passage[firsts][:, None])
+        first, last = np.broadcast_to(firsts[:, None], lasts.shape)[inside], lasts[inside]
+        order = np.lexsort((last, first, self.start[first] + self.end[last]))[::-1]
+        return list(zip(first[order].tolist(), last[order].tolist(), strict=True))
 
-        :param most: The most spans.
-        :returns: The spans, the likeliest first.
-        """
-        found: list[tuple[float, int, int]] = []
-        starts, ends, of = self.start.tolist(), self.end.tolist(), self._passage.tolist()
-        for start in np.argsort(-self.start, kind="stable")[:_STARTS].tolist():
-            if of[start] < 0:
-                continue
-            for end in range(start, min(start + _LONGEST_SPAN, len(of))):
-                if of[end] != of[start]:
-                    break
-                found.append((starts[start] + ends[end], start, end))
+    def best_spans(self, most: int) -> list[SpanCandidate]:
+        """List the likeliest spans, the likeliest first."""
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
-        for _, start, end in heapq.nlargest(3 * most, found):
-            passage = of[start]
+        for start, end in self._likeliest[: 3 * most]:
+            passage = int(self._passage[start])
             whole = self.texts[passage][self._begin[start] : self._end[end]]
             text = whole.strip(_EDGES)
             begin = self._begin[start] + len(whole) - len(whole.lstrip(_EDGES))

@@ -49,8 +49,8 @@ _PASSAGES_TOGETHER = 5
 # Encodings at once, each of which takes 35 MB that stay with the process; the rest of a question takes a third of the
 # time of its encodings, and one thread at a time.
 _MOST_AT_ONCE = 4
-# Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
-_KEPT = 256
+# Inputs of the encoder whose scores are kept, some 20 kB each, and readings: those of the runs in progress.
+_KEPT, _KEPT_READINGS = 256, 64
 
 Passage = tuple[str, str]
 
@@ -97,6 +97,21 @@ class _Parts:
         with self._free:
             start, end, kind = self._session.run(["start", "end", "kind"], inputs)
         return Scored(encoded, start[0], end[0], kind[0])
+
+
+class _Reading:
+    """Documents that are read for a question: one key where they are the same objects, as at each step of a run."""
+
+    def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
+        self.reader, self.question, self.documents = reader, question, documents
+        settings = (reader.model, reader.max_documents, reader.candidates, os.getpid())
+        self._key = (*settings, question, *map(id, documents))
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reading) and self._key == other._key
 
 
 class ExtractiveReader(Block):
@@ -183,8 +198,11 @@ class ExtractiveReader(Block):
         documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []
+        return list(_read(_Reading(self, question, documents)))
+
+    def _read(self, question: str, documents: Sequence[Document]) -> Sequence[Candidate]:
         documents = choose_documents(question, documents, self.max_documents)
-        passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
+        passages = _passages(documents)
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
@@ -193,7 +211,7 @@ class ExtractiveReader(Block):
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
-        found = self._read_spans(question, documents, passages)
+        found = _read_spans(_Reading(self, question, documents))
         if not asks_how_to(question):
             return found
         # The sentence that says what is to be done stands before the steps, in one of which the words may be.
@@ -220,7 +238,8 @@ class ExtractiveReader(Block):
         """The weight of a word, from the vocabulary of the encoder."""
         return self._loaded().weight
 
-    def _read_spans(self, question: str, documents: Sequence[Document], passages: Sequence[Passage]) -> list[Candidate]:
+    def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        passages = _passages(documents)
         scores = self.score(question, passages)
         spans = span_features.span_features(question, passages, scores, self.weight)
         if not spans.candidates:
@@ -290,6 +309,15 @@ class ExtractiveReader(Block):
         with _loading:
             # A forked process does not have its parent's threads, so it needs an encoder of its own.
             return _load(self._folder, os.getpid())
+
+
+# The last step reads what the one before has read, and new documents are seldom among the best.
+_read = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read(one.question, one.documents))
+_read_spans = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read_spans(one.question, one.documents))
+
+
+def _passages(documents: Sequence[Document]) -> list[Passage]:
+    return [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
+# Texts whose tokens are kept: a passage is read with the others of its step, with those of the next, and alone.
+_KEPT = 256
 # `PMID 23649844` names a record and tells nothing.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
@@ -71,20 +74,29 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     :returns: The input.
     """
     texts = [passage_text(title, text) for title, text in passages]
-    asked, *encoded = tokenizer.encode_batch([question, *texts], add_special_tokens=False)
+    (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))
     first, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    ids = [first, *asked.ids[:_LONGEST_QUESTION], separator]
-    cut = _fair_length([len(one.ids) for one in encoded], longest - len(ids) - len(texts))
+    ids = [first, *asked[:_LONGEST_QUESTION], separator]
+    cut = _fair_length([len(own) for own, _, _ in encoded], longest - len(ids) - len(texts))
     passage, begin, end = [-1] * len(ids), [0] * len(ids), [0] * len(ids)
     types = [0] * len(ids)
-    for place, one in enumerate(encoded):
-        kept = min(len(one.ids), cut)
-        ids += [*one.ids[:kept], separator]
+    for place, (own, begins, ends) in enumerate(encoded):
+        kept = min(len(own), cut)
+        ids += [*own[:kept], separator]
         types += [1] * (kept + 1)
         passage += [*([place] * kept), -1]
-        begin += [*(offset[0] for offset in one.offsets[:kept]), 0]
-        end += [*(offset[1] for offset in one.offsets[:kept]), 0]
+        begin += [*begins[:kept], 0]
+        end += [*ends[:kept], 0]
     return ReaderInput(ids, types, texts, passage, begin, end)
+
+
+@lru_cache(maxsize=_KEPT)
+def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
+    """Find the numbers of a text's tokens, and where each begins and ends."""
+    # One text a call: to wake threads for a few short ones costs more than it saves.
+    found = tokenizer.encode(text, add_special_tokens=False)
+    offsets = found.offsets[:most]
+    return found.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:

@@ -44,8 +44,8 @@ class SecondLook:
         self._found: dict[tuple[int, int], tuple[Passage | None, frozenset[str]]] = {}
 
     @cached_property
-    def _spans(self) -> list[list[tuple[int, int]]]:
-        return [sentence_spans(text) or [(0, len(text))] for _, text in self._passages]
+    def _spans(self) -> list[tuple[tuple[int, int], ...]]:
+        return [sentence_spans(text) or ((0, len(text)),) for _, text in self._passages]
 
     @cached_property
     def _stems(self) -> list[list[frozenset[str]]]:
@@ -59,11 +59,7 @@ class SecondLook:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
-        """Let the encoder judge a candidate that is marked in its sentence.
-
-        :param candidate: The candidate.
-        :returns: The logarithm of the odds that it is the answer.
-        """
+        """Let the encoder judge a candidate that is marked in its sentence: the logarithm of the odds of its answer."""
         span, _, _, none = self._read(self.marked(candidate)).kinds
         return float(np.log(span + _LEAST) - np.log(none + _LEAST))
 
@@ -91,22 +87,18 @@ class SecondLook:
         return is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
-        """Measure how much of the question the sentence of a candidate holds, its title and the candidate included.
+        """Measure how much the sentence of a candidate holds, its title included, from 0 to 1.
 
-        :param candidate: The candidate.
-        :returns: The share of the question's words, the share of those of its head, and the share of the question that
-            a sentence of another passage adds at most; all from 0 to 1.
+        That is of the question's words, of those of its head, and what a sentence of another passage adds at most.
         """
         held = self._held(candidate)
         added = held_weight(self._asked, self._second(candidate)[1] - held)
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Find the rarest word of the question that is absent: what is asked about may be another thing.
+        """Weigh the rarest word of the question that is absent, from 0 to 1: another thing may be asked about.
 
-        :param candidate: The candidate.
-        :returns: The weight of the rarest word that no passage has, that its passage has not, that its sentence with
-            the title has not, and of the rarest word of the question's head that these have not; all from 0 to 1.
+        Absent from all passages, from its own, from its sentence with the title, and from these of the question's head.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
@@ -118,12 +110,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence, and add what another passage says of the rest of the question.
-
-        :param candidate: The candidate.
-        :returns: Title and sentence of the candidate, then those of the sentence of another passage that holds most of
-            the words of the question that the first lacks, where there is one.
-        """
+        """Mark a candidate in its sentence, and add the sentence of another passage that holds most of the rest."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]

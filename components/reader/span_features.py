@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
@@ -77,12 +77,9 @@ def answer_key(text: str) -> str:
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
 
+@lru_cache(maxsize=_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Cut a word to its beginning.
-
-    :param word: A word in lower case.
-    :returns: Five letters of a longer word, else the word without the s of a plural.
-    """
+    """Cut a word in lower case to five letters, or a shorter one before the s of a plural."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -107,9 +104,9 @@ class PassageWords:
         if self.text == text:
             # The number of a record is no name.
             self.title = ""
-        words = [(match.start(), match.end(), stem(match.group().lower())) for match in _WORD.finditer(self.text)]
-        self.begins = [word[0] for word in words]
-        self.stems = [word[2] for word in words]
+        words = list(_WORD.finditer(self.text))
+        self.begins = [word.start() for word in words]
+        self.stems = [stem(word[0].lower()) for word in words]
         self.weights = [asked.get(one, 0.0) for one in self.stems]
         self.covers = held_weight(asked, {*self.stems})
         self.sentences = [0, *(match.end() for match in _SENTENCE.finditer(self.text))]
@@ -156,7 +153,8 @@ def span_features(
         rows = [_features_of(one, answer_key(one.text), words[one.passage], spoken, stems, weight) for one in further]
         own.append(np.array(rows, np.float32))
     links = _Links(spoken, words)
-    occurs = {key: sum(spaced in word.spoken for word in words) for key in set(keys) if (spaced := f" {key} ")}
+    said = [word.spoken for word in words]
+    occurs = {key: sum([spaced in one for one in said]) for key in set(keys) if (spaced := f" {key} ")}
     best_covers = max(word.covers for word in words)
     of_passage = [
         [place, *links.features_of(place), word.covers, word.covers - best_covers] for place, word in enumerate(words)
@@ -196,11 +194,13 @@ def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _
     return _Read(words, candidates, keys, np.array(rows, np.float32))
 
 
+@lru_cache(maxsize=_KEPT_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
     """List the stems of a question's words that say something, with the weight of each, from 0 to 1."""
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 
+@lru_cache(maxsize=_KEPT_PASSAGES)
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     """Weigh the words of a question, so that the weights add up to one."""
     found = word_weights_of(question, weight)
@@ -221,8 +221,10 @@ def _features_of(
     right = passage.stems[after : after + _NEAR]
     left_weights = passage.weights[max(0, first - _NEAR) : first]
     right_weights = passage.weights[after : after + _NEAR]
-    distances = [len(left) - place for place, value in enumerate(left_weights) if value]
-    distances += [place + 1 for place, value in enumerate(right_weights) if value]
+    distances = []
+    if best := max([*left_weights, *right_weights], default=0.0):
+        distances = [len(left) - place for place, value in enumerate(left_weights) if value]
+        distances += [place + 1 for place, value in enumerate(right_weights) if value]
     own = passage.stems[first:after]
     sentence = max(0, bisect_right(passage.sentences, one.begin) - 1)
     near = {*left, *right}
@@ -245,7 +247,7 @@ def _features_of(
         min(distances, default=9),
         sum(left_weights),
         sum(right_weights),
-        max([*left_weights, *right_weights], default=0.0),
+        best,
         float(_IN.search(before) is not None),
         float(any(begin < one.begin < end for begin, end in passage.in_brackets)),
         float(_DASH.search(before) is not None),
@@ -326,12 +328,12 @@ def _read_features(
 ) -> Values:
     if scores is None:
         return np.full((len(candidates), len(READ_FEATURES)), np.nan, np.float32)
-    both = np.array([scores.scores_of(one) for one in candidates])
+    both = scores.scores_of(candidates)
     span = np.maximum(both.sum(axis=1), LEAST)
     best = float(span.max())
     by_key: defaultdict[str, float] = defaultdict(float)
-    for key, value in zip(keys, span, strict=True):
-        by_key[key] += float(np.exp(value))
+    for key, value in zip(keys, np.exp(span).tolist(), strict=True):
+        by_key[key] += value
     shares = scores.passage_shares()
     ranked = {key: rank for rank, key in enumerate(sorted(by_key, key=by_key.__getitem__, reverse=True))}
     top = proposed[0] if proposed else candidates[int(span.argmax())]
@@ -339,25 +341,23 @@ def _read_features(
         max((float(shares[other]) for other in range(len(row)) if row[other] and other < len(shares)), default=0.0)
         for row in links.mentions
     ]
-    none, yes_no = float(scores.kinds[3]), float(scores.kinds[1] + scores.kinds[2])
-    rows = [
-        [
-            *both[place],
-            span[place],
-            span[place] - best,
-            max(LEAST, float(np.log(by_key[key] + 1e-12))),
-            shares[one.passage],
-            best,
-            none,
-            yes_no,
-            min(30, ranked[key]),
-            float(one.passage == top.passage and top.begin <= one.begin and one.end <= top.end),
-            float(one.passage == top.passage and one.begin <= top.begin and top.end <= one.end),
-            linked_share[one.passage],
-        ]
-        for place, (one, key) in enumerate(zip(candidates, keys, strict=True))
-    ]
-    return np.array(rows, np.float32)
+    passages, begins, ends = np.array([(one.passage, one.begin, one.end) for one in candidates]).T
+    is_of_top = passages == top.passage
+    columns = (
+        *both.T,
+        span,
+        span - best,
+        np.maximum(LEAST, np.log(np.array([by_key[key] for key in keys]) + 1e-12)),
+        shares[passages],
+        best,
+        float(scores.kinds[3]),
+        float(scores.kinds[1] + scores.kinds[2]),
+        np.minimum(30, [ranked[key] for key in keys]),
+        is_of_top & (top.begin <= begins) & (ends <= top.end),
+        is_of_top & (begins <= top.begin) & (top.end <= ends),
+        np.array(linked_share)[passages],
+    )
+    return np.stack([np.broadcast_to(one, len(candidates)) for one in columns], axis=1).astype(np.float32)
 
 
 def word_weights(tokenizer: object) -> WordWeight:
@@ -377,14 +377,9 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure how much of a question's words passages hold.
-
-    :param question: The question.
-    :param passages: Title and text of each.
-    :param weight: See :func:`word_weights`.
-    :returns: The share that all hold, and the largest share that two hold.
-    """
+    """Measure the share of a question's words that all passages hold, and the largest share that two hold."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
-    two = max((held_weight(asked, one | other) for one in held for other in held), default=0.0)
+    pairs = combinations_with_replacement(held, 2)
+    two = max((held_weight(asked, one | other) for one, other in pairs), default=0.0)
     return held_weight(asked, set().union(*held)), two

@@ -64,7 +64,7 @@ def sure_features(
                 sum(not any(f" {name} " in one for one in said) for name in names),
                 sum(f" {name} " not in own for name in names),
                 float(alone.kinds[3]),
-                sum(alone.scores_of(replace(candidate, passage=0))),
+                float(alone.scores_of([replace(candidate, passage=0)]).sum()),
                 *_agreement(key, alone),
             ]
         ],

@@ -14,35 +14,11 @@ from prefrag.components.reader.span_features import WordWeight, question_weights
 from prefrag.components.text.term_statistics import held_weight
 from prefrag.components.text.title_mentions import comparable
 
-_ASKED = [
-    "both",
-    "same",
-    "or",
-    "effective",
-    "country",
-    "nationality",
-    "are",
-    "is",
-    "does",
-    "do",
-    "can",
-    "did",
-    "was",
-    "were",
-    "located",
-    "associated",
-    "between",
-    "involved",
-    "any",
-    "from",
-    "born",
-    "older",
-    "approved",
-    "used",
-    "role",
-    "increase",
-    "first",
-]
+_ASKED_WORDS = (
+    "both same or effective country nationality are is does do can did was were located associated "
+    "between involved any from born older approved used role increase first"
+)
+_ASKED = _ASKED_WORDS.split()
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 _DENIES = re.compile(
     r"\b(?:no|not|never|without|lack\w*|neither|fail\w*|unlikely|absence|cannot|unable|nor|however|despite)\b", re.I

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import Any
 
@@ -80,8 +80,10 @@ def rank_sentences(
     split: Callable[[str], list[str]] = shown_sentences,
 ) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they hold, rare words first."""
-    sentences = [(one, sentence) for one in documents for sentence in split((one.content or "")[:_MAX_RANKED])]
-    held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
+    split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]
+    sentences = [(one, sentence) for one, own in split_up for sentence in own]
+    titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
+    held = [{*title, *words(sentence)} for title, own in titles for sentence in own]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [held_weight(weights, one) for one in held]
     return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
@@ -106,11 +108,12 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
     """Find the words of an answer in a text, in any case."""
-    if answer.lower() in _NOT_IN_TEXTS:
+    is_plain = answer.isascii() and text.isascii()
+    if answer.lower() in _NOT_IN_TEXTS or (is_plain and answer.lower() not in text.lower()):
         return None
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
 
 
-def _weights(held: Sequence[Iterable[str]], wanted: set[str]) -> Mapping[str, float]:
-    counts = Counter(word for one in held for word in one if word in wanted)
+def _weights(held: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:
+    counts = Counter(word for one in held for word in one & wanted)
     return {word: log(1 + len(held) / count) for word, count in sorted(counts.items())}

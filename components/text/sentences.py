@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 # Western, Chinese and Japanese full stops, and the marks that may follow them at the end of a sentence.
 _STOPS = ".!?\u2026"
@@ -24,6 +25,8 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
+# Texts whose sentences are kept: a passage is looked through several times in a run.
+_KEPT = 256
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
@@ -51,7 +54,8 @@ def ends_with_stop(text: str) -> bool:
     return _STOPPED.search(text[-20:]) is not None
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=_KEPT)
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Find the sentences of a text, to show one of them in its place."""
     ends = [
         (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
@@ -68,7 +72,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
                 place = text.index(words, begin)
                 spans.append((place, place + len(words)))
             begin = stop
-    return spans
+    return tuple(spans)
 
 
 def shown_sentences(text: str) -> list[str]:

@@ -53,8 +53,7 @@ def words(text: str) -> list[str]:
     :param text: The text.
     :returns: Its words of four letters and more, without question words.
     """
-    found = re.findall(r"\w+", text.lower())
-    return [word for word in found if len(word) > 3 and word not in QUESTION_WORDS]
+    return [word for word in re.findall(r"\w{4,}", text.lower()) if word not in QUESTION_WORDS]
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:

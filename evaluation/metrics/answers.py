@@ -18,10 +18,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
-    """Score an answer.
+    """Score an answer as ``acc``, ``acc_word``, ``em`` and ``f1``.
 
-    :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question contains the word if it does
-        not contain the other one as well; for BioASQ, where all questions are of that kind, this is ``acc`` too.
+    The answer to a yes/no question contains the word if it does not contain the other one as well; for BioASQ, where
+    all questions are of that kind, this is ``acc`` too.
     """
     golds = question.answers
     word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
@@ -34,10 +34,9 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer contains a right one.
+    """Check whether a right answer is anywhere in an answer, in upper or lower case.
 
-    :returns: 1 where one of them is anywhere in the answer, in upper or lower case, else 0, as in the code of the
-        PrefRAG authors (section 4.1 names the metric). "Norway" contains "no".
+    So does the code of the PrefRAG authors (section 4.1 names the metric). "Norway" contains "no".
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
@@ -59,8 +58,8 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Check whether a person would accept an answer as right even though the strings differ.
 
-    :returns: 1 where it lies in a right answer as whole words and has half of its words, or equals one without the
-        preposition before it and with numbers up to twelve as digits ("two" is "2", "in Germany" is "Germany").
+    It lies in a right answer as whole words and has half of its words, or equals one without the preposition before it
+    and with numbers up to twelve as digits ("two" is "2", "in Germany" is "Germany").
     """
     return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
 
@@ -75,10 +74,10 @@ def _fair(answer: list[str], gold: list[str]) -> bool:
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
-    """Measure how many words an answer shares with a right one.
+    """Measure how many words an answer shares with a right one, both normalised.
 
-    :returns: The harmonic mean of the share of its words that are in a right answer and the share of that answer's
-        words that are in it, both normalised; 1 where :func:`em` is 1, also when normalisation leaves no words.
+    It is the harmonic mean of the share of its words that are in a right answer and the share of that answer's words
+    that are in it; 1 where :func:`em` is 1, also when normalisation leaves no words.
     """
     return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
 

@@ -44,9 +44,8 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be read.
 
-    :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
-        those of the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters from the
-        trace.
+    Those of the reasoner are counted in the steps (the trace leaves out the one that ends the loop), those of the
+    judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters in the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())

@@ -68,10 +68,9 @@ def bioasq(answer: str, gold: str) -> dict[str, float]:
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Compute BioASQ's measure of a whole run: the mean of the F1 of the labels yes and no.
 
-    The script treats an answer only as right or wrong, so every wrong one counts against both labels, an unreadable
-    one too; a label that is never right has an F1 of 0, also when no question has it.
-
-    :returns: ``official_f1_yes``, ``official_f1_no`` and ``official_macro_f1``; empty without questions.
+    The script treats an answer only as right or wrong, so every wrong one counts against both labels, an unreadable one
+    too; a label that is never right has an F1 of 0, also when no question has it. The scores are ``official_f1_yes``,
+    ``official_f1_no`` and ``official_macro_f1``; none without questions.
     """
     if not accuracies:
         return {}

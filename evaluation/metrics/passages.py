@@ -11,10 +11,9 @@ ENOUGH = 5
 
 
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """Score the documents that the model was shown.
+    """Score the documents that the model was shown; a question without gold passages has no scores.
 
-    :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``; empty
-        for a question without gold passages, which stays out of their denominator.
+    They are ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``.
     """
     if not gold:
         return {}

@@ -17,13 +17,9 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; its costs up to then
     count. Questions without gold passages are left out of the denominators of recall and precision. The scores are
-    computed again from the results, so ``scores`` in a prediction is not read.
-
-    :param predictions: The lines of ``predictions.jsonl``.
-    :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as the mean a
-        question, ``llm_calls_by_caller``, ``seconds_per_question`` and ``by_type`` (the same for each type of
-        question). Nothing is rounded.
-    :raises ValueError: Without predictions, and when one of them cannot be read.
+    computed again from the results, so ``scores`` in a prediction is not read. The summary has ``n``, ``errors``
+    (questions whose run failed), every score in percent, every count as the mean a question, ``llm_calls_by_caller``,
+    ``seconds_per_question`` and ``by_type`` (the same for each type of question), all unrounded.
     """
     if not predictions:
         raise ValueError("There are no predictions to sum up: run the evaluation first.")

@@ -37,21 +37,13 @@ class Runner(ABC):
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, each of which builds once, and end them.
-
-        :param build: Makes what runs one item.
-        :returns: A context with the function that starts an item.
-        """
+        """Start the workers, each of which builds once, around a function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
 
         After an error nothing new is started; items in progress finish and are returned, and then the error is raised.
-
-        :param build: Makes what runs one item.
-        :param items: The items.
-        :param ordered: Whether the results come in the order of the items; else as they end.
-        :returns: Each item with its result. Close it, so that the workers end with it.
+        The results come as they end, or ordered as the items. Close the generator, so that the workers end with it.
         """
         waiting = iter(items)
         running: dict[Future[Any], Item] = {}

@@ -237,7 +237,6 @@ def test_every_component_is_tried():
     (PairClassifier, {"threshold": 1.0}, "threshold"),
     (PairClassifier, {"rank_weight": -1}, "rank_weight"),
     (TransformerPairScorer, {"backend": "tensorflow"}, "backend"),
-    (TransformerPairScorer, {"question_tokens": 0}, "question_tokens"),
     (TransformerPairScorer, {"document_tokens": 0}, "document_tokens"),
     (TitleMatchRanker, {"top_k": 0}, "top_k is 0"),
     (Reasoner, {"reply_format": "xml"}, "reply_format is 'xml': set it to auto, text or json"),

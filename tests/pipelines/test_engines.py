@@ -87,11 +87,3 @@ def test_a_loop_goes_every_way_in_the_synchronous_one(tmp_path: Path):
 
     assert [step["source"] for step in result["steps"]] == ["local", None, "archive", "local+archive+web", None, None]
     assert (result["answer"], result["forced"]) == ("1974", True)
-
-
-def test_a_source_that_fails_is_survived_in_the_synchronous_one():
-    pipeline = scripted(search("delta"), answer(), errors={"web": "gone"})
-
-    result = haystack.Pipeline.loads(pipeline.dumps()).run({"start": {"question": QUESTION}})["answer"]["result"]
-
-    assert (result["answer"], result["errors"]) == ("1974", ["web: ScriptedRetriever: gone"])

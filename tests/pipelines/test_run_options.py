@@ -1,9 +1,5 @@
 """The run options of a request, and the administrator's switch, on PrefRAG's shipped YAML."""
 
-from typing import Any
-
-import pytest
-
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, run, scripted, search, verdict
 
@@ -47,30 +43,6 @@ class TestRunOptions:
         assert CALLS["local"][0]["filters"] == filters
         assert "at most 1 times" in CALLS["model"][0]["prompt"]
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"sources": ["moon"]}, "no source"),
-            ({"sources": []}, "No source is left"),
-            ({"preferred": "moon"}, "no source 'moon'"),
-            ({"preferred": "web", "sources": ["local"]}, "cannot be preferred"),
-            ({"top_k": 0}, "top_k is 0"),
-            ({"top_k": 1_000}, "top_k is 1000"),
-            ({"max_steps": 9}, "max_steps is 9"),
-        ],
-    )
-    async def test_options_that_cannot_be_used_are_refused_with_a_reason(self, options: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            await run(scripted(answer()), **options)
-
-
-class TestTheAdministratorsSwitch:
-    async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
-        with pytest.raises(ValueError, match="the web is closed by PREFRAG_WEB=off"):
-            await run(scripted(answer()), sources=["web"])
-
     async def test_every_query_sent_out_is_listed(self):
         question = "alpha or delta?"
         result = await run(
@@ -79,12 +51,3 @@ class TestTheAdministratorsSwitch:
         )
 
         assert [sent["query"] for sent in result["queries_sent_out"]] == ["beta", question]
-
-
-@pytest.mark.parametrize("setting", ["off", "OFF", "no", "disabled", "never"])
-async def test_the_web_is_closed_by_every_word_that_does_not_open_it(setting: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_WEB", setting)
-
-    await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()))
-
-    assert CALLS.get("web") is None

@@ -17,7 +17,7 @@ import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from prefrag.components.pair_classifier.transformer_pair_scorer import encode_pairs, fewest_tokens
+from prefrag.components.pair_classifier.transformer_pair_scorer import QUESTION_TOKENS, encode_pairs, fewest_tokens
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
@@ -40,7 +40,6 @@ BASES = {
     "longformer": "allenai/longformer-base-4096",
 }
 MINILM = "minilm"
-QUESTION_TOKENS = 60
 # One question in six is kept from the training, for the threshold.
 _HELD_BACK = 6
 # So many candidates of the held-back questions of a dataset are measured as they are served.
@@ -281,8 +280,7 @@ def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -
         tokenizer,
         [example.question],
         [(example.first, example.second)],
-        question_tokens=QUESTION_TOKENS,
-        document_tokens=document_tokens,
+        document_tokens,
     )
     return {name: array[0].tolist() for name, array in encoded.items()}
 

@@ -131,6 +131,28 @@ def test_more_documents_than_fit_together_are_read_in_turns_and_of_too_many_thos
     assert of_the_best[0].document is YARD
 
 
+def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_settings(reader, monkeypatch):
+    reads = []
+
+    def choose(question, documents, number):
+        reads.append(question)
+        return documents
+
+    monkeypatch.setattr(extractive_reader, "choose_documents", choose)
+    question, hall = "When was the Calibration Hall first open?", replace(HALL)
+
+    first = reader.read(question, [YARD, hall])
+    first_again = [*first]
+    first.clear()
+
+    assert ExtractiveReader().read(question, [YARD, hall]) == first_again
+    assert reads == [question]
+    # Another object may hold another text, and other settings other candidates.
+    assert reader.read(question, [YARD, replace(hall, content="The hall opened in 1971.")])[0].text == "1971"
+    assert len(ExtractiveReader(candidates=1).read(question, [YARD, hall])) == 1
+    assert len(reads) == 3
+
+
 def test_it_is_rebuilt_from_its_settings_and_refuses_numbers_under_one_and_an_empty_model():
     again = rebuilt(ExtractiveReader(max_documents=7, candidates=3))
 

@@ -83,7 +83,7 @@ class TestFilters:
 
 
 class TestTheAdministratorsSwitch:
-    @for_each("value", "off", "onn")
+    @for_each("value", "off", "OFF", "no", "disabled", "never", "onn")
     def test_is_off_where_it_is_not_understood_too(self, monkeypatch: pytest.MonkeyPatch, value: str):
         monkeypatch.setenv("PREFRAG_WEB", value)
 

@@ -1,0 +1,87 @@
+"""Processor time of a question to `prefrag` without a language model: cold, and with every encoding cached.
+
+    python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
+
+The dev questions of a dataset over its whole corpus, as documents of one's own, the web closed. Each is asked twice in
+a row: the second time the encoder has read every passage. Its session is timed apart, by the clock of its thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+# One question at a time is measured on one core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import onnxruntime
+
+from prefrag import pipelines
+from prefrag.evaluation.corpora import evaluation_indexes
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
+    """Adds up the processor time of all runs of the encoder."""
+
+    seconds, runs = 0.0, 0
+
+    def run(self, *arguments: Any, **options: Any) -> Any:
+        """Run the encoder."""
+        started = time.thread_time()
+        try:
+            return super().run(*arguments, **options)
+        finally:
+            TimedSession.seconds += time.thread_time() - started
+            TimedSession.runs += 1
+
+
+async def measure(data: Path, limit: int) -> None:
+    """Ask the questions of a dataset, and print what a question takes."""
+    os.environ |= {"PREFRAG_INDEX": evaluation_indexes(data / "corpus.jsonl", split=False).local, "PREFRAG_WEB": "off"}
+    for name in ("PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_JUDGE_BASE_URL"):
+        os.environ.pop(name, None)
+    lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    first, *questions = [json.loads(line)["question"] for line in lines][: limit + 1]
+    pipeline = pipelines.load("prefrag")
+    pipeline.warm_up()
+    await pipelines.ask_async(pipeline, first)
+    cold, encoder, warm, searches = [], [], [], []
+    TimedSession.runs = 0
+    for question in questions:
+        started, read = time.process_time(), TimedSession.seconds
+        result = await pipelines.ask_async(pipeline, question)
+        encoder.append((TimedSession.seconds - read) * 1_000)
+        cold.append((time.process_time() - started) * 1_000 - encoder[-1])
+        searches.append(result["counts"]["total"])
+        started, read = time.process_time(), TimedSession.runs
+        await pipelines.ask_async(pipeline, question)
+        warm.append((time.process_time() - started) * 1_000)
+        assert TimedSession.runs == read
+    print(
+        f"{data.name}, {len(questions)} questions, {statistics.mean(searches):.1f} searches each, processor time a "
+        f"question (mean and median): without the encoder {statistics.mean(cold):.1f} and "
+        f"{statistics.median(cold):.1f} ms; all cached {statistics.mean(warm):.1f} and {statistics.median(warm):.1f} "
+        f"ms; the encoder {statistics.mean(encoder):.0f} ms in {TimedSession.runs / len(questions):.1f} runs"
+    )
+
+
+if __name__ == "__main__":
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--only", nargs="+", default=["hotpotqa"], help="some of the datasets")
+    parser.add_argument("--limit", type=int, default=50)
+    chosen = parser.parse_args()
+    logging.disable(logging.INFO)
+    onnxruntime.InferenceSession = TimedSession
+    for each in chosen.only:
+        asyncio.run(measure(chosen.data / each, chosen.limit))
