@@ -7,7 +7,8 @@ there are too few. A folder of them is indexed by a first start of the command; 
 question of which the answer is there, as often as it takes; the processor time is that of the server until then
 (Linux), that of reading the folder apart. Then files are added, changed, moved and deleted, and folders moved, at
 random while the last of these servers runs; the end is when the index holds each file with its content of now, and no
-other.
+other. Memory is that of all processes of the command, what they share counted once (Linux, PSS), looked at twice a
+second; the highest is shown.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -46,6 +48,7 @@ class Service:
 
     def __init__(self, port: int, process: int) -> None:
         self.process = process
+        self.peak = 0
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def answer(self) -> bool:
@@ -67,14 +70,41 @@ class Service:
         times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:13] for each in own]
         return sum(int(ticks) for both in times for ticks in both) / os.sysconf("SC_CLK_TCK")
 
+    def all_processor_seconds(self) -> float:
+        """Add up those of all processes of the command, also of those that ended."""
+        times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:15] for each in self._family()]
+        return sum(int(ticks) for four in times for ticks in four) / os.sysconf("SC_CLK_TCK")
+
+    def watch_memory(self) -> None:
+        """Keep the highest memory of all processes together until the command ends."""
+        while Path(f"/proc/{self.process}/smaps_rollup").exists():
+            # A process that ends between two lines has no file, or an empty one.
+            with suppress(OSError, IndexError):
+                rolls = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in self._family()]
+                self.peak = max(self.peak, sum(int(each.split("Pss:")[1].split()[0]) for each in rolls))
+            time.sleep(0.5)
+
+    def cost(self) -> str:
+        """Say what all processes of the command cost until now."""
+        return f"{self.all_processor_seconds():.1f} s of processor time, at most {self.peak / 1024:.0f} MiB"
+
+    def _family(self) -> list[str]:
+        family = [str(self.process)]
+        for each in family:
+            for children in Path(f"/proc/{each}/task").glob("*/children"):
+                family += children.read_text().split()
+        return family
+
 
 @contextmanager
 def start(folder: Path) -> Iterator[Service]:
     port = free_port()
     command = [sys.executable, "-m", "prefrag.cli.main", str(folder), "--no-browser", "--port", str(port)]
     with (folder.parent / "log").open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        service = Service(port, process.pid)
+        threading.Thread(target=service.watch_memory, daemon=True).start()
         try:
-            yield Service(port, process.pid)
+            yield service
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -130,7 +160,7 @@ def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 
     try:
         with start(folder) as service:
             whole = wait(lambda: service.answer() and service.state()["state"] == "following", 1.0)
-        print(f"{files} files read in {whole:.1f} s", flush=True)
+            print(f"{files} files read in {whole:.1f} s, {service.cost()}", flush=True)
         seconds = []
         for _ in range(rounds):
             with start(folder) as service:
@@ -145,6 +175,7 @@ def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 
                         time.sleep(random.choice((0, 0, 0.01, 0.5)))
                     later = wait(lambda: is_same(folder), 1.0)
                     print(f"{changes} changes at {files} files: index and folder the same {later:.1f} s after the last")
+                    print(f"from the start to then {service.cost()}, load {os.getloadavg()[0]:.1f}")
         print(f"median of the first answers {median(seconds):.1f} s")
     finally:
         shutil.rmtree(place)

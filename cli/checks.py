@@ -30,6 +30,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     DEMO_INDEX,
     data_directory,
     index_path,
+    name_others,
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
@@ -57,6 +58,9 @@ _EXTRAS = {
     "evaluation": ("matplotlib",),
     "trees": ("xgboost",),
     "train": ("trl", "peft", "torch", "xgboost"),
+    "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "ray": ("ray",),
+    "vllm": ("vllm",),
 }
 # Short, because somebody is waiting at the terminal.
 _LIST_SECONDS = 5.0
@@ -160,7 +164,7 @@ def _check_index(store: Any) -> Finding:
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), f"Make it with: {way}", Missing.exit_code)
+        return Finding("index", "problem", str(error), f"Make it with: {way}{name_others()}", Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
@@ -354,8 +358,16 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
     return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        # A package above it is absent.
+        return False
+
+
 def _check_extras() -> Finding:
-    there = [extra for extra, modules in _EXTRAS.items() if all(map(importlib.util.find_spec, modules))]
+    there = [extra for extra, modules in _EXTRAS.items() if all(map(_is_installed, modules))]
     absent = [extra for extra in _EXTRAS if extra not in there]
     advice = f'Where one is needed: pip install "prefrag[{absent[0]}]"' if absent else ""
     text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,10 +19,9 @@ from prefrag.components.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
-    from prefrag.indexing import IndexReport, PrunePlan, Skipped
+    from prefrag.indexing import IndexReport, PrunePlan
     from prefrag.pipelines.runners.runner import Runner
 
-# How many files are named for each reason.
 _MOST_NAMED = 5
 _MOST_KINDS = 10
 
@@ -146,8 +143,11 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag import indexing
+    from prefrag.components.document_stores.tantivy.index_location import resolve_index
+    from prefrag.indexing.report import Skipped, group_by_reason
+    from prefrag.indexing.skipped_files import read_skipped
 
-    listed = indexing.list_documents(_index_name(index), store)
+    listed = indexing.list_documents(name := _index_name(index), store)
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -155,6 +155,11 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
+    # An index in Elasticsearch has no place beside it.
+    failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
+    if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
+        text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or not as a whole:", *lines))
+        console(stderr=True).print(text, style="yellow", markup=False)
 
 
 def delete_documents(
@@ -166,9 +171,16 @@ def delete_documents(
 ) -> None:
     """Delete passages from an index; the files themselves stay."""
     from prefrag import indexing
+    from prefrag.indexing.folder_collection import followed_folder
 
-    deletion = indexing.delete_documents(targets, index=_index_name(index), store=store)
+    name = _index_name(index)
+    deletion = indexing.delete_documents(targets, index=name, store=store)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
+    if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
+        typer.echo(
+            f"Files that are still in {one_line(folder)} are indexed again when they change, or when it is followed "
+            "anew: delete or move the files themselves to keep them out."
+        )
     if deletion.unknown:
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. What is: prefrag documents list")
 
@@ -247,11 +259,12 @@ def _print_plan(plan: PrunePlan) -> None:
 
 
 def _print_report(report: IndexReport, index: str) -> None:
+    from prefrag.indexing.report import group_by_reason
+
     terminal = console(stderr=True)
     for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
-        for file, more in _group_by_reason(left_out):
-            also = f" And {more:,} more like this." if more else ""
-            terminal.print(f"{what} {file}{also}", style="yellow", markup=False)
+        for line in group_by_reason(left_out):
+            terminal.print(f"{what} {line}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
@@ -271,21 +284,6 @@ def _print_report(report: IndexReport, index: str) -> None:
         names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
         count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"
         typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
-
-
-def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
-    """Name the first files of each reason and count the rest, such as a hundred that need the same package."""
-    named = []
-    same = Counter(one.reason for one in skipped if one.line is None)
-    seen: Counter[str] = Counter()
-    for one in skipped:
-        if one.line is None and same[one.reason] > _MOST_NAMED:
-            seen[one.reason] += 1
-            if seen[one.reason] == 1:
-                named.append((one, same[one.reason] - 1))
-        else:
-            named.append((one, 0))
-    return named
 
 
 def _exit_code(report: IndexReport) -> int:

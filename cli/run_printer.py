@@ -21,6 +21,7 @@ from prefrag.pipelines.references import (
     evidence_texts,
     given_parts,
     label_text,
+    quoted_marks,
     reference_text,
     references,
     sentence_text,
@@ -135,7 +136,7 @@ class RunPrinter:
             self._print("No passage was found: the answer is the model's own.", "yellow")
         if numbered:
             self._print_heading("Documents")
-            quoted = {one["mark"] for one in result.get("evidence") or ()}
+            quoted = quoted_marks(result)
             for mark, document in numbered:
                 line = Text(reference_text(mark, document), "magenta" if mark.startswith("W") else "")
                 self._print_text(_link(line, mark, document), indent=2)

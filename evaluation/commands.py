@@ -147,12 +147,12 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:
         shown = {
-            "answered": "{:.1f} of 100 questions answered",
-            "right_of_given": "{:.1f} of 100 answers right",
-            "evidence_held": "evidence with the answer for {:.1f} of 100 others",
-            "evidence_gold": "from a gold passage for {:.1f}",
+            "answered": "answered {:.1f}%",
+            "right_of_given": " ({:.1f}% of these right)",
+            "evidence_held": "; {:.1f}% of the others show evidence with the answer",
+            "evidence_gold": ", {:.1f}% a sentence of a gold passage",
         }
-        typer.echo(f"  {', '.join(text.format(metrics[name]) for name, text in shown.items() if name in metrics)}")
+        typer.echo(f"  {''.join(text.format(metrics[name]) for name, text in shown.items() if name in metrics)}")
     typer.echo(
         f"  a question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "

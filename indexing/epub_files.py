@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from prefrag.indexing.file_forms import FORMS, HTML
 from prefrag.indexing.office_files import XML_BEGINNING, check_package, check_xml
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
@@ -42,6 +43,8 @@ def read_epub(data: bytes) -> Book:
             posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
         )
         try:
+            if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
+                raise CannotRead("one of its pages is larger than pages are read")
             chapters = [decode_text(archive.read(path)) for path in paths if path in names]
         except CannotRead:
             if _ENCRYPTION in names:

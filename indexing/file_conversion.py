@@ -36,7 +36,7 @@ from prefrag.indexing.office_files import read_docx, read_pptx, read_rtf, read_x
 from prefrag.indexing.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.pdf_files import read_pdf
-from prefrag.indexing.report import CannotRead
+from prefrag.indexing.report import NEEDS_FILES, CannotRead
 from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
@@ -123,9 +123,7 @@ class FileConverter:
         if path.suffix.lower() == forms.COMPRESSED:
             path, data = path.with_suffix(""), _unpack(data, FORMS[form].most_bytes)
         if form in self._missing:
-            raise CannotRead(
-                "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
-            )
+            raise CannotRead(NEEDS_FILES)
         if not data.strip():
             raise CannotRead("it is empty")
         if form == forms.MAIL:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing.discovery import printable, real_path
-from prefrag.indexing.stores import index_lock
+from prefrag.indexing.stores import index_lock, is_there
 
 # The file in the folder of an index that holds the path of the folder which it follows. It goes when the index goes.
 _MARK = "prefrag-folder"
@@ -33,6 +35,19 @@ def find_collection(folder: Path) -> str:
         TantivyDocumentStore(path=str(path)).replace_documents([], [])
         (path / _MARK).write_text(real, encoding="utf-8")
     return path.name
+
+
+def followed_folder(collection: str) -> str | None:
+    """Find the folder that a collection follows whenever `prefrag FOLDER` runs, if it follows one."""
+    with suppress(OSError, ValueError):
+        return (index_path(collection) / _MARK).read_text(encoding="utf-8")
+    return None
+
+
+def comes_back(collection: str, path: str) -> bool:
+    """Check whether a file that is deleted from a collection is indexed again, because it lies in its folder."""
+    folder = followed_folder(collection)
+    return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 
 
 def _free_names(folder: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from haystack.document_stores.types import DocumentStore
 from prefrag.components.document_stores import web_consent
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, data_directory, index_path
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
 from prefrag.components.errors import Missing
 from prefrag.indexing.journal import change_collection
 from prefrag.indexing.report import IndexedFile
@@ -110,16 +110,14 @@ def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSu
 
 def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
     """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
-    folder = data_directory() / "indexes"
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.name.startswith(".") or not index_exists(path):
-            continue
+    for name in list_names():
+        path = index_path(name)
         files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
         # Another process may be merging its segments.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
         # Every commit replaces this file.
         changed = datetime.fromtimestamp((path / "meta.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
-        yield path.name, size, changed
+        yield name, size, changed
 
 
 def _server_indexes() -> Iterator[tuple[str, int, str | None]]:

@@ -6,9 +6,9 @@ import email
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from email import policy
 from email.header import decode_header, make_header
 from email.message import Message
+from email.policy import Compat32
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
@@ -20,8 +20,7 @@ from prefrag.indexing.text_decoding import decode_text
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _MOST_HEAD = 500
 _MOST_PARTS = 1_000
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LONG_LINE = re.compile(rb"([^\n]{2000})[^\n]+")
+_MOST_FIELD = 2_000
 _FORWARDED = "message/rfc822"
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
@@ -35,6 +34,15 @@ class Mail(NamedTuple):
     texts: list[str]
     html: str  # where there is no plain text
     attachments: list[tuple[str, bytes]]
+
+
+class _ShortFields(Compat32):
+    """Cut each field of a head: reading the parameters of a long one takes a time that grows with its square."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        """Read a field from its lines."""
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_MOST_FIELD]
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
@@ -54,9 +62,7 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
 
 
 def _read_mail(data: bytes) -> Mail:
-    # Reading a long line of a head takes a time that grows with its square.
-    end = found.start() if (found := _END_OF_HEAD.search(data)) else len(data)
-    message = email.message_from_bytes(_LONG_LINE.sub(rb"\1", data[:end]) + data[end:], policy=policy.compat32)
+    message = email.message_from_bytes(data, policy=_ShortFields())
     head = {name: value for name in _HEAD if (value := _header(message, name))}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
     # A mail without a date that can be read has none.

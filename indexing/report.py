@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,12 @@ from prefrag.components.text.one_line import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# How many files are named for each reason.
+_MOST_NAMED = 5
+# A reason that each file without its packages has.
+NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
 
 
 class CannotRead(PrefragError):
@@ -30,6 +36,27 @@ class Progress:
     bytes_total: int
     written: int
     unchanged: int
+
+
+def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
+    """Name the first files of each reason and count the rest, such as a hundred that need the same package.
+
+    :param skipped: Files and lines.
+    :returns: A line for each that is named.
+    """
+    files = [one for one in skipped if one.line is None]
+    same = Counter(one.reason for one in files)
+    named: list[str] = []
+    seen: set[str] = set()
+    for one in skipped:
+        more = same[one.reason] - 1
+        if one.line is not None or not (more >= _MOST_NAMED or (more and one.reason == NEEDS_FILES)):
+            named.append(str(one))
+        elif one.reason not in seen:
+            seen.add(one.reason)
+            kinds = {Path(each.path).suffix.lower() for each in files if each.reason == one.reason} - {""}
+            named.append(f"{one}. And {more:,} more like this ({', '.join(sorted(kinds)) or 'without a suffix'}).")
+    return named
 
 
 OnProgress = Callable[[Progress], None]

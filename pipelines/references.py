@@ -73,8 +73,8 @@ def date_text(document: Mapping[str, Any]) -> str:
 
 
 def references_text(result: Mapping[str, Any]) -> str:
-    """Write the documents of a result as a list, each with its sentence."""
-    quoted = {one["mark"] for one in result.get("evidence") or ()}
+    """Write the documents of a result as a list, each with its date and its sentence."""
+    quoted = quoted_marks(result)
     lines = []
     for mark, document in references(result):
         sentence = "" if mark in quoted or mark.startswith("A") else sentence_text(document)
@@ -83,8 +83,15 @@ def references_text(result: Mapping[str, Any]) -> str:
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
+def quoted_marks(result: Mapping[str, Any]) -> set[str]:
+    """Name the documents of which a sentence stands above the list: where one is given, no other does."""
+    evidence = result.get("evidence") or ()
+    return {one["mark"] for one in (evidence[:1] if result.get("certainty") in GIVEN else evidence)}
+
+
 def _describe(document: Mapping[str, Any]) -> str:
-    return f"{title_text(document) or document.get('id')} ({place_text(document)})"
+    place = ", ".join(filter(None, (place_text(document), date_text(document))))
+    return f"{title_text(document) or document.get('id')} ({place})"
 
 
 def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:

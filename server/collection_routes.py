@@ -28,6 +28,7 @@ from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
 from prefrag.indexing.discovery import is_corpus
+from prefrag.indexing.folder_collection import comes_back, followed_folder
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.stores import elasticsearch_store
 from prefrag.server import uploads
@@ -53,6 +54,10 @@ MAY_NOT_WRITE = (
     "Documents are added and deleted with an API key that may write, which the administrator makes: "
     "prefrag keys add NAME --write. On the machine itself the page needs none: open the address that the terminal of "
     "`prefrag serve` shows"
+)
+_COMES_BACK = (
+    "The file is still in the folder that this collection follows: it is indexed again at the next start, or when it "
+    "changes. Delete or move the file itself to keep it out."
 )
 # Converting files uses a whole core.
 _CHANGES_AT_ONCE = 2
@@ -222,8 +227,9 @@ def make_routes(
         with _refuse_errors():
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
-            deleted, uploaded = await change(request, partial(uploads.delete_upload, name, document, shared))
-        return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
+            deleted, one = await change(request, partial(uploads.delete_upload, name, document, shared))
+        note = {"note": _COMES_BACK} if not shared and comes_back(name, str(one.entry.path)) else {}
+        return {"deleted": deleted, "file": "deleted" if one.uploaded else "kept", **note}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
@@ -313,6 +319,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
                 "passages": passages,
                 "web": is_open,
                 "writes": writes and name != DEMO_INDEX,
+                "follows": not shared and followed_folder(name) is not None,
             }
         )
     if shared and failure is not None and not described:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
-    data_directory,
     index_path,
+    list_names,
 )
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
@@ -97,7 +96,5 @@ def existing_collections(shared: bool = False) -> list[str]:
     if shared:
         named = sorted(listed_collections() - _ALL - {served_collection()})
         return [name for name in (served_collection(), *named) if is_allowed(name)]
-    folder = data_directory() / "indexes"
-    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    there = [name for name in found if is_listed(name) and name != served_collection() and index_exists(folder / name)]
+    there = [name for name in list_names() if is_listed(name) and name != served_collection()]
     return [name for name in (served_collection(), *there) if is_allowed(name)]

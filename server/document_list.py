@@ -28,7 +28,7 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     :param shared: Whether the collection lies in Elasticsearch.
     :returns: `documents`, each with `id`, `name`, `folder` (relative to the collection), `kind`, `size` (in bytes, or
         null), `passages`, `uploaded`, and `date`, `date_in`, `modified` and `standing` where they are known; `failed`,
-        each with `name`, `folder` and `reason`.
+        each with `name`, `folder` and `reason`, or null where they are not kept.
     """
     listed = list_uploads(collection, shared)
     known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
@@ -48,7 +48,8 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    return {"documents": documents, "failed": skipped}
+    # An index in Elasticsearch has no folder beside it where they could be kept.
+    return {"documents": documents, "failed": None if shared else skipped}
 
 
 def index_version(collection: str) -> tuple[Path, int]:

@@ -16,7 +16,7 @@ from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.discovery import is_passed_over
 from prefrag.indexing.following import Drives, find_drives, is_mounted
-from prefrag.indexing.report import IndexReport
+from prefrag.indexing.report import IndexReport, group_by_reason
 from prefrag.server.collections import served_collection
 from prefrag.server.indexing_process import IndexingProcess
 
@@ -141,8 +141,8 @@ class FollowedFolder:
         self._state = {"state": "following"}
         if sentence := _describe(report):
             log.info("{}: {}", self.collection, sentence)
-        for skipped in report.skipped[:_MOST_NAMED]:
-            log.warning("Skipped {}", skipped)
+        for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
+            log.warning("Skipped {}", line)
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:

@@ -17,6 +17,11 @@ WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
+# A folder of Windows may have spaces in its name, and Python doubles the backslashes where it quotes a path.
+_WINDOWS_PATH = re.compile(
+    r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
+    r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
+)
 _PARTS_OF_ERRORS = ("error", "message")
 
 
@@ -71,7 +76,7 @@ def _hide_hosts(text: str) -> str:
 
 def hide_folders(text: str) -> str:
     """Remove everything but the name from each path in a text."""
-    return _PATH.sub(r"\1", text)
+    return _PATH.sub(r"\1", _WINDOWS_PATH.sub("", text))
 
 
 def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -235,7 +235,7 @@ def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
     return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
 
 
-def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, bool]:
+def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
     """Delete a document from a collection; its file only if it was uploaded."""
     with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
@@ -244,7 +244,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
         with closing(changes.open()) as passages:
             found = [each.id for each in passages.where(PATH_FIELDS[document.entry.kind], [document.entry.path])]
         changes.make(removed=[Path(document.entry.path).name] if document.uploaded else [], outdated=found)
-    return len(found), document.uploaded
+    return len(found), document
 
 
 def delete_collection(collection: str, shared: bool = False) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -36,7 +37,8 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         return {value for store in stores for value in _held_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
-    for option, narrow in (("folders", _in_folders), ("kinds", _of_kinds)):
+    own = {_fold(getattr(store, "_index", "") or store._path().name) for store in stores}
+    for option, narrow in (("folders", partial(_in_folders, own)), ("kinds", _of_kinds)):
         if given := wanted.get(option):
             conditions.append(narrow(values, given))
     if since or until:
@@ -50,7 +52,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
-def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
     # A corpus counts for what all have in common, as where documents are listed; its lines lie in no folder.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
@@ -59,10 +61,14 @@ def _in_folders(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
+    # What all files have in common is in no name.
+    tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
+    own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
     for folder in map(_fold, wanted):
-        # No name means the collection itself.
+        # No name means the collection itself, and so does its own name where no folder in it has that.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
-        found += below or [path for path, form in forms.items() if f"/{folder}/" in form]
+        inside = [path for path, form in forms.items() if f"/{folder}/" in form]
+        found += below or inside or (paths if folder in own else ())
     if not found:
         raise _nothing("lies in the folder", wanted, (names[path] for path in paths))
     return _one_of("folder", found)

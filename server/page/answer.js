@@ -2,7 +2,7 @@
 
 import { count, icon, make, strange } from "./dom.js";
 import { feedbackForm } from "./feedback.js";
-import { dateOf, kindBadge, kindOf, placeOf, splitAtSentence, standingOf, titleOf } from "./kinds.js";
+import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.js";
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
@@ -98,13 +98,12 @@ function givenSentences(result) {
 function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
-  const dated = document && dateOf(document);
   return make("li", { class: `from-${kindOf(one.mark)}` },
     // The thing that has the earlier of two dates may have its name in the title.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
-      strange("span", [one.title, document && placeOf(document), dated].filter(Boolean).join(" · ")), document && standingOf(document)));
+      document ? placeLine(document, one.title) : strange("span", one.title)));
 }
 
 // The guess of a reader is in its result alone.
@@ -160,8 +159,7 @@ function sourceItem(document, documents) {
   },
     make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
       strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
-    (placeOf(document) || dateOf(document) || standingOf(document)) && make("span", { class: "hint" },
-      strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · ")), standingOf(document)),
+    placeLine(document).some(Boolean) && make("span", { class: "hint" }, placeLine(document)),
     strange("span", shown.slice(0, SNIPPET), "snippet")));
 }
 

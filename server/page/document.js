@@ -3,7 +3,7 @@
 import { call, callForFile } from "./api.js";
 import { byId, count, icon, make, strange } from "./dom.js";
 import { describe } from "./failures.js";
-import { dateOf, splitAtSentence } from "./kinds.js";
+import { dateOf, isNamed, splitAtSentence } from "./kinds.js";
 
 const dialog = byId("document");
 const FILE_STATES = {
@@ -59,7 +59,7 @@ function show(...parts) {
       make("button", { type: "button", id: "document-close", class: "icon-button", "aria-label": "Close",
         on: { click: () => dialog.close() } }, icon("close"))),
     make("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": "The document" },
-      make("h2", { id: "document-title" }, "Document"), parts));
+      make("h2", { id: "document-title", class: "visually-hidden" }, "Document"), parts));
 }
 
 function content(name, opened, found, sentence) {
@@ -67,8 +67,8 @@ function content(name, opened, found, sentence) {
   const shown = passages.length < of ? `passages ${first} to ${first + passages.length - 1} of ${of}` : count(of, "passage");
   const status = make("p", { role: "status", class: "upload-status" });
   return [
-    strange("p", [opened.name === opened.title ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
     strange("p", opened.title || opened.name, "document-name"),
+    strange("p", [isNamed(opened.title || opened.name, opened.name) ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
     make("p", { class: "panel-actions" },
       opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask only about this"),

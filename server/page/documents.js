@@ -53,7 +53,8 @@ async function draw(said = null) {
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "Its passages did not come from files, so there is nothing to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (failed.length) list.append(failedFiles(failed));
+    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not kept with an index in Elasticsearch: whoever indexes them is told."));
+    else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }
@@ -160,11 +161,12 @@ function failedFiles(failed) {
 
 async function askToDelete(document) {
   if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.` +
-    (document.uploaded === false ? " The file itself stays where it is." : ""), "Delete"))) return;
+    (document.uploaded !== false ? "" : !collections.find((one) => one.name === chosen)?.follows ? " The file itself stays where it is."
+      : " The file itself stays in the folder, which is followed: it is back here at the next start, or when it changes. To remove it for good, delete the file."), "Delete"))) return;
   try {
-    const { deleted } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
+    const { deleted, note } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
     collections = await onChange();
-    await draw(make("p", { class: "done" }, icon("keep"), `${count(deleted, "passage")} deleted.`));
+    await draw(make("p", { class: "done" }, icon("keep"), `${count(deleted, "passage")} deleted. ${note ?? ""}`));
     announce(`${document.name} was deleted.`);
   } catch (failure) {
     await draw(make("p", { class: "problem" }, icon("warning"), `${describe(failure).title}. ${describe(failure).text}`));

@@ -1,6 +1,6 @@
 /** The three kinds of passages, which are told apart by icon, word and border, not by colour alone. */
 
-import { icon, make } from "./dom.js";
+import { icon, make, strange } from "./dom.js";
 
 const WORDS = { own: "Your documents", web: "Web", attached: "Attached" };
 
@@ -41,12 +41,17 @@ export function titleOf(document) {
   return document.title || document.file || document.id || "Untitled";
 }
 
+/** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with its ending or not. */
+export const isNamed = (title, file) => [file, file.replace(/\.\w{1,8}$/, "")].includes(title);
+
 /** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
 export function placeOf(document) {
-  const { attachment, file, heading, line, mail, page, position } = document;
+  const { attachment, file, heading = "", line, mail, page, position } = document;
+  const title = titleOf(document);
   return [
-    file && file.replace(/\.\w{1,8}$/, "") !== document.title ? file : "",
-    heading ?? "",
+    file && !isNamed(title, file) ? file : "",
+    // The title is often the first of the headings.
+    `${heading ?? ""} > `.startsWith(`${title} > `) ? heading.slice(title.length + 3) : heading ?? "",
     attachment && mail ? `attached to ${mail}` : "",
     page === undefined || page === null ? "" : `page ${page}`,
     line === undefined || line === null ? "" : `line ${line}`,
@@ -65,6 +70,17 @@ const STANDINGS = { superseded: "superseded", draft: "draft", old: "old" };
 /** @param {object} document A document that may say of itself that it counts no more. @returns {HTMLElement|undefined} Its mark. */
 export function standingOf({ standing }) {
   return STANDINGS[standing] && make("span", { class: "standing" }, STANDINGS[standing]);
+}
+
+/**
+ * Write where a document of a result stands and of when it is.
+ * @param {object} document The document. @param {string} [title] Its title, where that is not beside it already.
+ * @returns {Array} What is shown.
+ */
+export function placeLine(document, title = "") {
+  const place = [title, placeOf(document)].filter(Boolean).join(" · ");
+  const date = dateOf(document);
+  return [place && strange("span", place), place && date && " · ", date && make("span", { class: "date" }, date), standingOf(document)];
 }
 
 /**

@@ -9,7 +9,7 @@ import { chosenCollection } from "./options.js";
 
 const box = byId("narrow");
 let chosen = { folder: "", kind: "", since: "", until: "" };
-let listed = null;
+let owner = null, listed = null;
 
 /** @returns {{options: object, words: string}} The options of a question, and what they say. */
 export function narrowing() {
@@ -20,6 +20,13 @@ export function narrowing() {
   };
 }
 
+/** Let the user choose anew. */
+export function openNarrowing() {
+  box.open = true;
+  box.scrollIntoView({ block: "nearest" });
+  byId("narrow-words").focus();
+}
+
 function showWords() {
   const { words } = narrowing();
   byId("narrow-words").replaceChildren(words ? strange("span", `Only ${words}`) : "All documents");
@@ -28,17 +35,20 @@ function showWords() {
 
 async function showFields() {
   if (!box.open || listed === chosenCollection()) return;
-  listed = chosenCollection();
+  const asked = listed = chosenCollection();
   const fields = byId("narrow-fields");
   fields.replaceChildren(make("p", { class: "hint" }, "Loading …"));
   try {
-    const { documents } = await call(`collections/${encodeURIComponent(listed)}/documents`);
+    const { documents } = await call(`collections/${encodeURIComponent(asked)}/documents`);
+    // Another collection may have been chosen meanwhile.
+    if (listed !== asked) return;
     const kinds = [...new Set(documents.map((one) => one.kind))].filter((kind) => kind !== "corpus").map((kind) => ({ value: kind, name: formName(kind) })).sort(byName);
     fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
       day("Since", "since"), day("Until", "until"),
       make("button", { type: "button", class: "quiet-button", on: { click: () => forget(true) } }, "All documents"),
       make("p", { class: "hint" }, "The dates are those stated in the documents. The web is not searched.")]);
   } catch (failure) {
+    if (listed !== asked) return;
     listed = null;
     fields.replaceChildren(make("p", { class: "problem" }, describe(failure).title));
   }
@@ -79,8 +89,9 @@ function forget(again = false) {
 box.addEventListener("toggle", showFields);
 // Another collection has other folders; this one may have new ones.
 document.addEventListener("options", () => {
-  if (listed !== null && listed !== chosenCollection()) forget();
-  else listed = null;
+  if (owner !== chosenCollection()) forget();
+  owner = chosenCollection();
+  listed = null;
   showFields();
 });
 showWords();

@@ -2,7 +2,7 @@
 
 import { openDocumentOf } from "./document.js";
 import { byId, icon, make, strange, webLink } from "./dom.js";
-import { dateOf, kindBadge, kindOf, placeOf, splitAtSentence, standingOf, titleOf } from "./kinds.js";
+import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.js";
 
 const dialog = byId("passage");
 
@@ -39,7 +39,7 @@ function show(documents, place, wanted = "") {
         on: { click: () => dialog.close() } }, icon("close"))),
     make("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": "The passage" },
       make("h2", { id: "passage-title", class: "strange", dir: "auto" }, titleOf(document)),
-      make("p", { class: "hint" }, strange("span", [placeOf(document), dateOf(document)].filter(Boolean).join(" · ")), standingOf(document)),
+      make("p", { class: "hint" }, placeLine(document)),
       webLink(document.url),
       make("p", { class: "passage-text strange", dir: "auto" }, before, marked, after),
       kind === "own" && make("p", {}, make("button", {

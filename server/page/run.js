@@ -4,6 +4,7 @@ import { answerCard, foundSoFar, spokenAnswer } from "./answer.js";
 import { Failure, streamRun } from "./api.js";
 import { announce, icon, make, strange } from "./dom.js";
 import { describe, failureBox } from "./failures.js";
+import { openNarrowing } from "./narrow.js";
 import { isExternal } from "./options.js";
 import { Steps } from "./steps.js";
 
@@ -66,7 +67,10 @@ export class TurnView {
     const { turn } = this;
     this.steps.end(turn.result?.usage?.seconds ?? null);
     this.steps.node.hidden = turn.events.length === 0;
-    const again = make("button", { type: "button", class: "quiet-button", on: { click: this.askAgain } }, "Ask again");
+    // What left nothing would leave nothing again.
+    const isRefused = turn.narrowed && turn.failure?.status === 422;
+    const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
+      isRefused ? "Change folder, kind and time" : "Ask again");
     if (turn.result) {
       for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
       this.outcome.replaceChildren(answerCard(turn.result, turn, this.save));

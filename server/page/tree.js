@@ -99,7 +99,7 @@ export class DocumentTree {
     const remove = this.actions.remove && make("span", { role: "gridcell", class: "cell-delete" }, make("button", {
       type: "button", tabindex: -1, class: "icon-button", "aria-label": `Delete ${one.name}`, on: { click: () => this.actions.remove(one) } }, icon("trash")));
     return [make("span", { role: "gridcell", class: "cell-name" }, icon("own"), open, standingOf(one)), cell("kind", formName(one.kind)), cell("date", make("span", { title: dateOf(one) }, one.date ?? dateOf(one))),
-      cell("size", sizeName(one.size)), cell("passages", make("span", {}, String(one.passages), make("span", { class: "unit" }, one.passages === 1 ? " passage" : " passages"))), remove].filter(Boolean);
+      cell("size", sizeName(one.size)), cell("passages", String(one.passages)), remove].filter(Boolean);
   }
 
   _go(at) {

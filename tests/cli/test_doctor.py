@@ -70,12 +70,14 @@ class TestIndex:
         assert code == 0
         assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default holds 3 passages")
 
-    def test_an_absent_one_is_a_problem_with_the_way_out(self):
+    def test_an_absent_one_is_a_problem_with_the_way_out(self, corpus: Path):
+        prefrag("index", corpus, "--no-web", "--index", "papers")
+
         code, found = examined("--index", "notes")
 
         assert code == 3
         assert found["index"][0]["status"] == "problem"
-        assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["advice"]
+        assert found["index"][0]["advice"] == "Make it with: prefrag index YOUR_FILES --index notes. There are: papers"
 
     def test_a_damaged_one_is_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")

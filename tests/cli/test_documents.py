@@ -10,6 +10,7 @@ from prefrag.cli import documents
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import embedding, file_conversion, files
 from prefrag.indexing.file_forms import FORMS, PDF
+from prefrag.indexing.folder_collection import find_collection
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full
@@ -81,7 +82,7 @@ class TestIndex:
         result = prefrag("index", corpus.parent)
 
         assert (result.exit_code, result.stderr.count("make install EXTRAS=files")) == (4, 1)
-        assert "And 8 more like this." in result.stderr
+        assert ". And 8 more like this (.pdf)." in " ".join(result.stderr.split())
         assert "9 skipped" in result.stdout
 
     def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
@@ -142,6 +143,25 @@ class TestDocuments:
         assert "1 passage deleted" in result.stdout
         assert "unheard-of" in result.stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
+
+    def test_a_listing_names_what_could_not_be_read_and_why(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
+        corpus.with_name("empty.md").touch()
+        prefrag("index", corpus.parent)
+
+        listed = prefrag("documents", "list")
+
+        assert "1 file could not be read, or not as a whole:" in listed.stderr
+        assert "empty.md: it is empty" in " ".join(listed.stderr.split())
+
+    def test_a_file_that_stays_in_a_followed_folder_is_said_to_come_back(self, tmp_path: Path):
+        (folder := tmp_path / "Notes").mkdir()
+        (folder / "crane.md").write_text("The crane.", encoding="utf-8")
+        prefrag("index", folder, "--index", find_collection(folder), "--no-web")
+
+        said = prefrag("documents", "delete", folder / "crane.md", "--index", "Notes").stdout
+
+        assert f"Files that are still in {folder.resolve()} are indexed again when they change" in said
 
     def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
         prefrag("index", corpus)

@@ -63,10 +63,11 @@ class TestDocuments:
     ):
         if index:
             monkeypatch.setenv("PREFRAG_INDEX", index)
-
+        index_of([passage("a", "A heron.")], index_path(f"papers-{index}"))
         result = prefrag("serve")
 
         assert result.exit_code == 3
+        assert ". There are: papers" in result.stderr
         assert "prefrag index YOUR_FILES" in result.stderr
         assert advice in result.stderr
         assert not started

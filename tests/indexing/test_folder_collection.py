@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing.folder_collection import find_collection
+from prefrag.indexing.folder_collection import comes_back, find_collection
 from tests.for_each import for_each
 
 
@@ -29,6 +29,14 @@ def test_another_folder_of_that_name_gets_a_number_and_keeps_it(tmp_path: Path):
 
     assert names == ["Notes", "notes-2", "Notes-3"]
     assert [find_collection(each) for each in folders] == names
+
+
+def test_a_file_comes_back_while_it_lies_in_the_folder(tmp_path: Path):
+    folder = folder_of(tmp_path, "Notes")
+    paths = [folder / "a.md", folder / "gone.md", tmp_path / "elsewhere.md"]
+    paths[0].touch(), paths[2].touch()
+
+    assert [comes_back(find_collection(folder), str(path)) for path in paths] == [True, False, False]
 
 
 def test_an_index_of_the_command_line_is_no_folders(tmp_path: Path):

@@ -123,12 +123,14 @@ class TestAnswer:
         assert len(set(icons)) == 3
         assert card.locator(".source .kind").all_inner_texts() == ["Your documents", "Web", "Attached"]
 
-    def test_a_source_that_says_that_it_counts_no_more_is_marked_beside_its_date(self, open_page: Open):
+    def test_a_source_that_counts_no_more_is_marked_beside_its_place_and_date(self, open_page: Open):
         page = open_page(scripted=True)
-        old = [document("1", "a", date="2024-05-03", standing="superseded"), document("2", "b", standing="<b>new</b>")]
+        # What the title says is not said again.
+        place = {"title": "Crane", "file": "Crane.md", "heading": "Crane > Care", "date": "2024-05-03"}
+        old = [document("1", "a", standing="superseded", **place), document("2", "b", standing="<b>new</b>")]
         card = self.show(page, result("1974 [1][2]", old))
 
-        assert card.locator(".source .hint").all_inner_texts() == ["2024-05-03superseded"]
+        assert card.locator(".source .hint").all_inner_texts() == ["Care · 2024-05-03superseded"]
 
     def test_brackets_that_name_no_passage_are_a_part_of_the_answer(self, open_page: Open):
         page = open_page(scripted=True)

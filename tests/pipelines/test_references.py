@@ -115,3 +115,14 @@ def test_what_the_user_attached_and_what_is_quoted_already_is_not_quoted():
 
     assert "\u201c" not in references_text(result)
     assert evidence_texts(result) == ["[2] Manual > Use > Daily: A pump.", "[2] B."]
+
+
+def test_where_one_sentence_is_given_those_of_the_other_documents_stand_in_the_list_with_their_dates():
+    other = {**PASSAGE, "mark": "1", "date": "2024-05"}
+    evidence = [{"mark": mark, "title": "Manual", "sentence": "A pump."} for mark in "21"]
+    result = {"documents": [other, {**PASSAGE, "mark": "2"}], "evidence": evidence, "certainty": "probably"}
+
+    [_, first, second] = references_text(result).splitlines()
+
+    assert "2024-05" in first
+    assert ("\u201c" in first, "\u201c" in second) == (True, False)

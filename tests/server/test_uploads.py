@@ -200,7 +200,8 @@ def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path
 
     [document] = list_uploads("maps")
 
-    assert delete_upload("maps", document.id) == (1, False)
+    assert delete_upload("maps", document.id) == (1, document)
+    assert not document.uploaded
     assert TantivyDocumentStore(index="maps").count_documents() == 1
 
 

@@ -23,6 +23,7 @@ DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
+_MOST_NAMED = 10
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 # The indexes `default` that this process has found: should one vanish, the demo must not answer in its place.
 _found: set[Path] = set()
@@ -58,6 +59,20 @@ def index_path(name: str) -> Path:
     if name in DEMO_CORPORA:
         raise ValueError(f"The name '{name}' is kept for the corpus that ships with prefrag: choose another name.")
     return data_directory() / "indexes" / name
+
+
+def list_names() -> list[str]:
+    """List the indexes in the data directory by their names."""
+    folder = data_directory() / "indexes"
+    found = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
+    return [name for name in found if index_exists(folder / name)]
+
+
+def name_others() -> str:
+    """Name those that are there, behind a sentence about one that is not."""
+    names = list_names()
+    more = ", ..." if names[_MOST_NAMED:] else ""
+    return f". There are: {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
 
 
 def refuse_demo() -> None:

@@ -1,0 +1,130 @@
+"""Take the pictures of the page in docs/page.md: each view for a desktop and a phone, in light and dark.
+
+python -m docs.pictures.take [FOLDER] [--axe axe.min.js]
+
+The documents are those of the invented organisations of `evaluation/own_files`. A Chromium of the system and the
+extras `files` and `browser` have to be there, and Pillow, which writes small files. With --axe each view is also
+examined by axe-core (`npm pack axe-core`), and the command ends with 1 where it finds something.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from prefrag.evaluation.own_files.office_documents import write_organisations
+from tests.server_process import server_process
+
+QUESTIONS = (
+    "When does the lease of Elm House 14 begin?",
+    "What does a further key cost?",
+    "When does the night shift begin?",
+)
+# The days on which the files seem to have been changed last.
+_FIRST_DAY, _A_DAY = datetime(2025, 9, 1, tzinfo=UTC).timestamp(), 86_400.0
+SIZES = {"desktop": (1100, 800), "phone": (390, 780)}
+_COLOURS = 96
+
+
+def show_views(page: Any) -> Iterator[str]:
+    """Bring the page into one view after the other, and name each."""
+    page.wait_for_selector("#suggestions button", timeout=120_000)
+    yield "suggestions"
+    page.locator("#narrow summary").click()
+    page.locator("#narrow").get_by_label("Folder").select_option("orchard")
+    page.locator("#narrow").get_by_label("Since").fill("2024-01-01")
+    yield "narrowing"
+    page.get_by_role("button", name="All documents").last.click()
+    page.locator("#narrow summary").click()
+    for question in reversed(QUESTIONS):
+        page.evaluate("document.querySelector('#new-conversation').click()")
+        page.fill("#question", question)
+        page.press("#question", "Enter")
+        page.wait_for_selector(".card", timeout=60_000)
+    page.evaluate("document.activeElement.blur()")
+    yield "answer"
+    if page.locator("#menu").is_visible():
+        page.locator("#menu").click()
+    page.get_by_role("button", name=f"More: {QUESTIONS[1]}").click()
+    page.get_by_label("Pin").check()
+    yield "conversations"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Documents", exact=True).click()
+    page.locator(".is-folder", has_text="kestrel").click()
+    if page.locator("#menu").is_visible():
+        page.locator(".is-folder", has_text="kestrel").evaluate("(one) => one.scrollIntoView()")
+    page.evaluate("document.activeElement.blur()")
+    yield "documents"
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator(".evidence .chip").first.click()
+    page.get_by_role("button", name="Open the document").click()
+    page.locator("#document .sheet mark").first.wait_for(timeout=60_000)
+    page.wait_for_load_state("networkidle")
+    yield "document"
+
+
+def examine(page: Any, axe: str) -> list[str]:
+    """Run axe-core over what is shown."""
+    page.evaluate("(text) => (0, eval)(text)", axe)
+    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
+def take(
+    folder: Annotated[Path, typer.Argument(help="Where the pictures go.")] = Path(__file__).parent,
+    axe: Annotated[Path | None, typer.Option(help="axe.min.js of axe-core.")] = None,
+) -> None:
+    """Take all pictures."""
+    faults = 0
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        place = Path(name)
+        write_organisations(place / "Papers")
+        for number, path in enumerate(sorted((place / "Papers").rglob("*.*"))):
+            os.utime(path, (_FIRST_DAY + number * _A_DAY,) * 2)
+        settings = {"PREFRAG_DATA_DIR": str(place / "data"), "PREFRAG_INDEX": "Papers", "PREFRAG_WEB": "off"}
+
+        def prefrag(*arguments: str) -> str:
+            command = [sys.executable, "-m", "prefrag.cli.main", *arguments]
+            return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True).stdout
+
+        prefrag("index", str(place / "Papers"))
+        key = prefrag("keys", "add", "ada", "--write").split()[0]
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with server_process("-m", "prefrag.cli.main", "serve", folder=place, **settings) as server:
+            for size, (width, height) in SIZES.items():
+                for scheme in ("light", "dark"):
+                    context = browser.new_context(
+                        viewport={"width": width, "height": height},
+                        color_scheme=scheme,
+                        reduced_motion="reduce",
+                        bypass_csp=axe is not None,
+                    )
+                    page = context.new_page()
+                    page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
+                    page.goto(str(server.base_url))
+                    for view in show_views(page):
+                        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(_COLOURS)
+                        picture.save(folder / f"page-{view}-{size}-{scheme}.png", optimize=True)
+                        for fault in examine(page, axe.read_text("utf-8")) if axe else ():
+                            faults += 1
+                            print(f"{view}, {size}, {scheme}: {fault}", file=sys.stderr)
+                    context.close()
+    raise typer.Exit(bool(faults))
+
+
+if __name__ == "__main__":
+    typer.run(take)
