@@ -85,27 +85,27 @@ class ModelSettings(BaseSettings):
 
     base_url: Text = _setting(
         "",
-        "the model that reasons, answers and judges: any server that speaks the OpenAI protocol. The judge has its own "
-        "where one is set for it, for example one tuned for it",
+        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. The judge has "
+        "its own if you set one for it, for example one tuned for it",
         "the model chosen at the first question ([the command line](command_line.md)), else no language model: the "
-        "reader answers; of the judge the model",
+        "reader answers; for the judge, the model",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
     api_key: Secret = _setting("", "the key of that server", "none")
     gguf: Text = _setting(
-        "", "a GGUF file that llama.cpp runs in this process (extra `llama`), where no server is set", "none"
+        "", "a GGUF file that llama.cpp runs in this process (extra `llama`), if no server is set", "none"
     )
-    adapter: Text = _setting("", "a LoRA adapter over that file, itself a GGUF file", "none")
+    adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
     context: Tokens = _setting(
         None,
         "its window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
-        "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, of a GGUF file "
-        "4096",
+        "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, or 4096 for a "
+        "GGUF file",
     )
     max_tokens: Tokens = _setting(
         None,
-        "how long a reply may be, thinking included; it overrides `max_tokens` of the YAML. A model that thinks needs "
-        "4000 or more, and a window to match",
+        "how many tokens a reply may have, including thinking; it overrides `max_tokens` of the YAML. A model that "
+        "thinks needs 4000 or more, and a window to match",
         "512 in the shipped YAML",
     )
     thinking: Thinking = _setting(
@@ -115,7 +115,7 @@ class ModelSettings(BaseSettings):
         "nothing is sent",
     )
     structured: Structured = _setting("json_schema", "how the server constrains replies")
-    seconds: Seconds = _setting(120.0, "the seconds that one call may take, its retries included")
+    seconds: Seconds = _setting(120.0, "the seconds that one call may take, including retries")
 
 
 class _JudgeSettings(ModelSettings):
@@ -138,50 +138,50 @@ class _Models(BaseSettings):
     )
     local_hosts: Names = _setting(
         (),
-        "hosts that count as local: for example `gpu-server,*.corp.example,10.0.0.0/8` (names, domains, addresses, "
+        "hosts that count as local, for example `gpu-server,*.corp.example,10.0.0.0/8` (names, domains, addresses, "
         "networks)",
         "none",
     )
     pair_classifier: Text = _setting(
         "",
         "a folder with a transformer as DR-RAG's pair classifier (extra `classifier`)",
-        "boosted trees that are shipped",
+        "the shipped boosted trees",
     )
 
 
 class _Documents(BaseSettings):
     data_dir: Place = _setting(
         None,
-        "the folder of the indexes, the keys and the feedback and of uploaded documents",
+        "the folder for indexes, keys, feedback and uploaded documents",
         "`~/.local/share/prefrag`",
     )
     index: Text = _setting(
         "",
-        "the index that is searched, by name",
-        "`default` once there is one, else the demo; `serve` never takes the demo unless it is asked to (`--demo`, or "
-        "`demo` here), and neither does a process that has found `default` before",
+        "the name of the index to search",
+        "`default` once there is one, else the demo; `serve`, and a process that has found `default` before, take the "
+        "demo only if you ask for it (`--demo`, or `demo` here)",
     )
     elasticsearch_url: Text = _setting(
         "http://127.0.0.1:9200",
-        "the Elasticsearch of the pipelines that search one; of a cluster the addresses of several nodes, separated by "
-        "commas, of which another is called where one does not answer",
+        "the Elasticsearch of the pipelines that search one. For a cluster, give the addresses of several nodes, "
+        "separated by commas; if one does not answer, another is called",
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the file with the certificates (PEM) that sign its own, where it has https", "those of the system"
+        None, "the file with the certificates (PEM) that sign Elasticsearch's, if it has https", "those of the system"
     )
     elasticsearch_cert: Place = _setting(
-        None, "the file with the certificate (PEM) by which it knows this machine", "none"
+        None, "the file with the certificate (PEM) that identifies this machine to it", "none"
     )
     elasticsearch_key: Place = _setting(None, "the file with the private key of that certificate", "none")
-    elasticsearch_shards: Count = _setting(1, "how many shards an index has that is made there")
-    elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each of them are kept on other nodes")
+    elasticsearch_shards: Count = _setting(1, "how many shards a new index gets there")
+    elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each shard other nodes keep")
     elasticsearch_api_key: Secret = _setting("", "its key", "none")
-    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, where it is given apart", "none")
+    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if it is given separately", "none")
     current_first: Switch = _setting(
         True,
-        "`off` leaves the passages of a source in the order of their scores: otherwise those that say that they are "
-        "superseded, drafts or old come last, and of two that are equally good the newer one comes first",
+        "`off` leaves the passages of a source in the order of their scores. Otherwise those that call themselves "
+        "superseded, drafts or old come last, and of two equally good ones the newer comes first",
     )
 
 
@@ -189,14 +189,14 @@ class _Web(BaseSettings):
     web: WebSetting = _setting(
         None,
         "`on` allows the web for every index, `off` closes it, `ask` shows each query at the terminal of `prefrag ask` "
-        "before it leaves (where nobody can be asked it is held back)",
-        "the answer that is kept with the index, else closed",
+        "before it leaves (and holds it back if nobody can be asked)",
+        "the answer kept with the index, else closed",
         wrong="off",
     )
     web_queries: WebQueries = _setting(
         "question",
-        "what a web that leaves this machine gets while no language model writes the queries: `question`, what was "
-        "typed, with the question before it where it is a follow-up; `names`, names out of the passages with it",
+        "what a web outside this machine gets if no language model writes the queries: `question` is what was typed, "
+        "with the previous question if it is a follow-up; `names` adds names from the passages",
         wrong="question",
     )
     web_index: Text = _setting("", "an index that stands in for the web", "none")
@@ -209,95 +209,95 @@ class _Service(BaseSettings):
     serve: Names = _setting((), "what `serve` serves: names or YAML files, or `all`", "`prefrag`")
     wrappers_dir: Place = _setting(
         None,
-        "a folder with wrappers of Hayhooks, which `serve` then serves by default in place of `prefrag`",
+        "a folder with Hayhooks wrappers, which `serve` then serves by default instead of `prefrag`",
         "none",
         alias="HAYHOOKS_PIPELINES_DIR",
     )
     run_seconds: Seconds = _setting(
         600.0,
-        "the seconds that a question may take, with all its calls and the wait for its turn; `--deadline` of `ask` and "
-        "`serve` sets it, and a request may shorten it (`deadline`). Allow more where a slow model answers",
+        "the seconds that a question may take, including all its calls and the wait for its turn. `--deadline` of "
+        "`ask` and `serve` sets it, and a request may shorten it (`deadline`). Allow more for a slow model",
     )
     # One process serves some 25 runs a second, however many it begins; more at once only take longer.
     max_runs: Count = _setting(64, "how many questions one process answers at once")
     max_waiting: CountOrNone = _setting(
-        256, "how many may wait for their turn; any more are answered with 503 and `Retry-After`"
+        256, "how many may wait for their turn; more are answered with 503 and `Retry-After`"
     )
     share: Percent = _setting(
         50,
-        "how much of these, and of the places for uploads, one key may take while another works: with 50 as much as it "
-        "leaves free; 100 lets it take all",
+        "how much of these, and of the places for uploads, one key may take while another works: with 50, as much as "
+        "it leaves free; with 100, all",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
-        3000, "the most requests of one key in a minute, by one process; 0 is no limit"
+        3000, "the most requests of one key in a minute, to one process; 0 is no limit"
     )
     drain_seconds: CountOrNone = _setting(
         25,
-        "the seconds that runs may go on when the server gets the signal to stop. Whoever stops it must wait longer "
-        "before killing it; Docker waits 10 by itself",
+        "the seconds that runs may continue after the server gets the signal to stop. Wait longer than this before you "
+        "kill it; Docker waits 10 by default",
     )
     lame_duck_seconds: CountOrNone = _setting(
         0,
         "the seconds before that in which requests are still taken while `/ready` says 503, so that a balancer sends "
-        "them elsewhere; more than its interval between two probes (not on Windows)",
+        "them elsewhere. Set more than its interval between two probes (not on Windows)",
     )
     ready: Ready = _setting(
         "all",
-        "what `/ready` asks for: the indexes and the model servers, or with `index` the indexes alone, so that a model "
+        "what `/ready` checks: the indexes and the model servers, or with `index` only the indexes, so that a model "
         "that is down does not take every server out of a balancer",
     )
     collections: Names = _setting(
         (),
-        "the indexes that a request may name (`index`) beside the one that is served, or `all` for every one in "
+        "the indexes that a request may name (`index`) besides the one that is served, or `all` for every one in "
         "`PREFRAG_DATA_DIR`; `--collections` of `serve` sets it",
         "none",
     )
     max_upload_bytes: Count = _setting(50_000_000, "the most bytes of one upload of documents")
     upload_bytes_a_day: CountOrNone = _setting(
-        5_000_000_000, "the most bytes that one key uploads in a day, to one process; 0 is no limit"
+        5_000_000_000, "the most bytes that one key may upload in a day, to one process; 0 is no limit"
     )
-    max_collections: Count = _setting(100, "the most collections that uploads may make")
-    max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of the uploaded files of a collection")
-    max_collection_files: Count = _setting(5_000, "how many uploaded files of a collection close it to more")
+    max_collections: Count = _setting(100, "the most collections that uploads may create")
+    max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of uploaded files in a collection")
+    max_collection_files: Count = _setting(5_000, "after how many uploaded files a collection takes no more")
     originals: Switch = _setting(
         False,
-        "`on` gives the files of documents also to requests from other machines, with the rights of their keys; on "
-        "this machine it gives them in any case",
+        "`on` also sends the files of documents to requests from other machines, with the rights of their keys; "
+        "requests from this machine always get them",
         wrong=False,
     )
     state: State = _setting(
         "files",
-        "where lies what several servers must agree on: `files` in `PREFRAG_DATA_DIR`, or `elasticsearch`, where keys, "
-        "feedback and the originals of uploads are then shared by all servers that set it "
-        "([one machine, several machines](operating.md))",
+        "where to keep what several servers must agree on: `files` in `PREFRAG_DATA_DIR`, or `elasticsearch`, where "
+        "all servers that set it share keys, feedback and the originals of uploads ([one machine, several "
+        "machines](operating.md))",
     )
     keys_file: Place = _setting(
         None,
-        "the file of the keys that `prefrag keys add` makes. Where it is set, the file has to be there: without it no "
+        "the file with the keys that `prefrag keys add` makes. If you set it, the file must exist: without it no "
         "request is answered",
         "`keys.json` in `PREFRAG_DATA_DIR`",
     )
     api_keys: Keys = _setting(
         (),
-        "further keys, in clear text: they read every collection, may use the web and write nothing. A key of either "
-        "kind is needed to listen on anything but loopback",
+        "more keys, in clear text: they read every collection, may use the web and write nothing. To listen on "
+        "anything but loopback you need a key of either kind",
         "none",
     )
     require_key: Switch = _setting(
-        False, "`on` asks for a key on this machine too, whether there is one yet or not", wrong=True
+        False, "`on` asks for a key on this machine too, even if there is none yet", wrong=True
     )
     audit_log: Place = _setting(
         None,
-        "the file to which a [line](serving.md#the-audit-log) is appended for whatever leaves this machine, before it "
-        "leaves; its folder has to exist. Where it cannot be written, nothing leaves",
+        "the file that gets a [line](serving.md#the-audit-log) for whatever leaves this machine, before it leaves. Its "
+        "folder must exist. If the file cannot be written, nothing leaves",
         "none is kept",
     )
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
     auto_trace: Switch = _setting(
         False,
-        "`on` traces runs where OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
-        "tracer that a program or a YAML enables traces in any case",
+        "`on` traces runs if OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
+        "tracer that a program or a YAML enables always traces",
         wrong=False,
         alias="HAYSTACK_AUTO_TRACE_ENABLED",
     )
@@ -305,21 +305,20 @@ class _Service(BaseSettings):
         False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
     )
     log: LogForm = _setting(
-        "text", "`json` writes the log of `serve` as one JSON object a line, with a line for each run"
+        "text", "`json` writes the log of `serve` as one JSON object per line, with a line for each run"
     )
     metrics_port: Address = _setting(
         None,
-        "the port on which `/metrics` is answered without a key, on this machine alone unless HOST is given (not on "
-        "Windows)",
+        "the port that answers `/metrics` without a key, only on this machine unless HOST is given (not on Windows)",
         "none",
     )
-    cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
+    cors_origins: Names = _setting((), "the browser origins that may call", "none")
     open_deploy: Switch = _setting(
         False,
-        "`on` opens Hayhooks' routes that deploy pipelines, which run any code that they are sent",
+        "`on` opens Hayhooks' routes that deploy pipelines, which run any code they are sent",
         wrong=False,
     )
-    debug: Switch = _setting(False, "the command line shows where an error came from", wrong=False)
+    debug: Switch = _setting(False, "`on` shows where an error came from, on the command line", wrong=False)
 
 
 class Settings(_Models, _Documents, _Web, _Service):

@@ -147,7 +147,7 @@ def ask(page: Any, question: str) -> Any:
     """Ask by typing, and give the card of the answer."""
     page.fill("#question", question)
     page.press("#question", "Enter")
-    page.wait_for_selector(".turn:last-child .card", timeout=20_000)
+    page.wait_for_selector(".turn:last-child .card", timeout=60_000)
     return page.locator(".turn:last-child .card")
 
 

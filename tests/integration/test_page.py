@@ -191,9 +191,9 @@ class TestDemo:
         turn = {"question": "a", "pipeline": "b", "options": {}, "events": [], "failure": None}
         for result in ({"answer": {"toString": 1}}, {"documents": "x"}, {"documents": [{"mark": {}}], "steps": [{}]}):
             buffer = json.dumps({"kind": "prefrag conversation", "turns": [{**turn, "result": result}]}).encode()
+            page.evaluate("document.getElementById('not-opened').hidden = true")
             page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": buffer})
             page.wait_for_function("!document.getElementById('not-opened').hidden")
-            page.evaluate("document.getElementById('not-opened').hidden = true")
         page.reload()
         page.wait_for_selector("[data-source]")
         assert names.count() == 2
