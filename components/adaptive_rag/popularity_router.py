@@ -42,7 +42,7 @@ class PopularityRouter(Block):
         :param retriever: Any retriever of passages by words, such as BM25.
         :param threshold: The popularity, in passages, from which on nothing is retrieved; 0 never retrieves for a
             question that names something.
-        :param depth: The passages that are looked through for a name, the best matches of its words.
+        :param depth: The number of passages in which a name is looked for, the best matches of its words.
         :raises ValueError: When a number makes no sense, or the threshold is over the depth and so never reached.
         """
         check_whole(0, threshold=threshold)
@@ -84,6 +84,6 @@ class PopularityRouter(Block):
 
 
 def count_naming(name: str, documents: list[Document]) -> int:
-    """Count the passages that hold a name, in whatever case and with whatever accents."""
+    """Count the passages that contain a name, whatever its case and accents."""
     wanted = f" {comparable(name)} "
     return sum(wanted in f" {comparable(passage_text(document))} " for document in documents)

@@ -75,7 +75,7 @@ _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
 # Shorter titles occur in texts that do not mean them.
 _SHORTEST_TITLE = 3
-# A passage is chained to one of the first stage if it is among this many that best fit the question and that one.
+# B is chained to A if it is among this many passages that best fit the question and A together.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3
 

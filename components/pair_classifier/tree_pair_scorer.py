@@ -46,7 +46,7 @@ class TreePairScorer(Block):
             retriever. Without it all words of four letters and more have the same weight, and the trees, which were
             trained with it, judge worse.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
-            the linked retrievals. A file of one's own has learnt what it was trained on.
+            the linked retrievals. It has no effect on a file of your own.
         :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:
