@@ -85,14 +85,14 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find the logarithms of each span's probabilities as start and as end; low ones between the tokens."""
+        """Find the logarithms of each span's probabilities as start and as end; low ones off the borders of tokens."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Share the probability of the start among the passages."""
+        """Add up the probability of the start for each passage."""
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 

@@ -260,7 +260,7 @@ class ExtractiveReader(Block):
         elif said_at_another_time(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The others share what is left by their scores, none of them more than the first.
+        # The others share the rest in proportion to their scores, none of them more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):

@@ -18,8 +18,8 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# A sentence speaks of the same thing if it holds this share of what the answer's sentence holds of the question, which
-# must be the second number or more. A real answer scores at most the third below the best one.
+# A sentence speaks of the same thing if it holds _SHARE of what the answer's sentence holds of the question, which must
+# be _LEAST or more. A real answer scores at most _MARGIN below the best one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 

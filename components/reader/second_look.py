@@ -98,8 +98,7 @@ class SecondLook:
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
         """Weigh the rarest word of the question that is absent, from 0 to 1: another thing may be meant.
 
-        In turn: absent from all passages, from the candidate's, from its sentence and title, and a head's word from
-        these.
+        In turn: absent from all passages, from its own, from its sentence and title, and the same for the head.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
