@@ -48,7 +48,7 @@ class PopularityRouter(Block):
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
         if threshold > depth:
-            raise ValueError(f"threshold is {threshold} and depth {depth}: no popularity over the depth is ever seen.")
+            raise ValueError(f"threshold is {threshold} and depth {depth}: set threshold to at most depth.")
         self.retriever = retriever
         self.threshold = threshold
         self.depth = depth

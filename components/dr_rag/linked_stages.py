@@ -1,4 +1,4 @@
-"""The component of both stages of DR-RAG over words and titles."""
+"""The component that runs both stages of DR-RAG over words and titles."""
 
 from __future__ import annotations
 

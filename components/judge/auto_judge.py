@@ -23,7 +23,7 @@ class AutoJudge(Block):
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
-        :param model_judge: The judge with the model of a server, or one named for judging.
+        :param model_judge: The judge that calls a model: one on a server, or one named for judging.
         :param tree_judge: The judge where there is no such model.
         :raises ValueError: When ``model_judge`` cannot say whether it has a model that can judge.
         """

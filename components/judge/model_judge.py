@@ -52,8 +52,8 @@ class ModelJudge(Block):
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
             the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code. Where passages are scored one by one,
-            they have no score, or the lowest with ``switch``.
+            ``switch`` sends the query to another source, as in the authors' code. Passages that are scored one by one
+            then get no score, or the lowest with ``switch``.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)

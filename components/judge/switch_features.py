@@ -70,7 +70,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# The features for which the difference to the best of the other new passages is a feature too.
+# For these, the difference to the best of the other new passages is a feature too.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -182,7 +182,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # The sentence need not repeat a word of the title.
+        # A sentence counts as holding the words of its title, which it need not repeat.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]

@@ -76,8 +76,8 @@ class TreeJudge(Block):
         """Set up the judge.
 
         :param trees: A file that ``prefrag train judge`` has written; by default the trees that are shipped.
-        :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
-            retriever; without one all words of four letters and more have the same weight.
+        :param term_statistics: What analyses words and counts how frequent they are: the embedded store, or the
+            Elasticsearch retriever; without one all words of four letters and more have the same weight.
         :param cost_of_leaving: How many needless searches at home a needless switch costs: the run leaves the passages
             if the probability that none is needed is over ``cost / (1 + cost)``. With 0 any doubt leaves them, with
             infinity nothing does.

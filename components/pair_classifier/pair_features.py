@@ -154,7 +154,7 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # The fit of b to the words that a leaves open, and to these and the further words of a.
+    # How well b fits the words that a leaves open, and how well both these and the further words of a.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):

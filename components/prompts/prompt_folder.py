@@ -11,7 +11,7 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# What only the mode `product` shows, or what an operator writes.
+# Prompts that only the mode `product` shows, or that an operator writes.
 _OURS_ALONE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 # Stands for a stranger's words in the check of a form.

@@ -79,7 +79,7 @@ class ElasticsearchMultiMatchRetriever(Block):
             and `title_key`, which `prefrag index` fills and `TitleMentionRetriever` searches.
         """
         return {
-            # Otherwise a first value that looks like a date makes every other text in its field an error.
+            # Otherwise, once a field's first value looks like a date, any other text in it is an error.
             "date_detection": False,
             "properties": {
                 "title": {"type": "text", "analyzer": language},

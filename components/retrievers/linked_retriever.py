@@ -38,7 +38,7 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages that a query and the contents of documents mention, in that order, without those given."""
+        """Find the passages, except these documents, that a query and the documents mention, in that order."""
 
 
 @component
@@ -88,8 +88,8 @@ class LinkedRetriever(Block):
         :param engine: The scorer of pairs; by default the shipped trees, with the words of the store.
         :param top_k: The most documents to return.
         :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
-        :param first_stage_depth: The number of best new documents by words, and of those that the query mentions, whose
-            texts are searched for titles.
+        :param first_stage_depth: How many of the best new documents by words, and how many of those that the query
+            mentions, have their texts searched for titles.
         :param link_depth: The most documents to add of those that these texts and the observed ones mention.
         :param observed_depth: The number of latest observed documents whose texts are searched for titles.
         :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added

@@ -172,7 +172,7 @@ def test_every_component_is_tried():
     "kind, changes, message",
     (PopularityRouter, {"threshold": -1}, "threshold is -1"),
     (PopularityRouter, {"depth": 0}, "depth is 0"),
-    (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: no popularity over the depth is ever seen"),
+    (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: set threshold to at most depth"),
     (QuestionRouter, {"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
     (
         QuestionRouter,

@@ -36,7 +36,7 @@ _NO_TOOL = re.compile(
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
     re.IGNORECASE,
 )
-# What a chat model writes before its answer, matched sentence by sentence; capital letters tell the title "Let Me In".
+# What a chat model writes before its answer, sentence by sentence. Case matters, because "Let Me In" is a title.
 _LEAD_IN = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great|thank you|thanks)\b[\w ,']{0,40}[.!:]*$"
     r"|.{0,200}\b(?-i:I will|I['\u2019]ll|[Ll]et me|[Ll]et us|I am going to|I'm going to)\b"
