@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from haystack import Document
 
@@ -44,33 +44,37 @@ def find_newer_answer(
         that counts: that of the newest document whose sentence holds no less of the question, else the best one, as
         also where the question names a year or asks for what was before.
     """
+
+    def held(place: int) -> float:
+        return look.holds_of(spans.candidates[place])
+
     places = [[other for other, key in enumerate(spans.keys) if key == spans.keys[place]] for place, _ in chosen]
-    least = max(look.holds_of(spans.candidates[place]) for place in places[0])
-    if least < _LEAST:
+    stating = max(places[0], key=held)
+    if (least := held(stating)) < _LEAST:
         return False, 0
-    source, numbers = (
-        documents[spans.candidates[chosen[0][0]].passage].meta.get("source"),
-        set(_NUMBER.findall(question)),
-    )
+    source = documents[spans.candidates[stating].passage].meta.get("source")
     current = {
         place: _date(one)
         for place, one in enumerate(documents)
-        if standing_of(one.meta) is None
-        and one.meta.get("source") == source
-        and numbers <= set(_NUMBER.findall(f"{one.meta.get('title')} {one.content}"))
+        if standing_of(one.meta) is None and one.meta.get("source") == source
     }
-
-    def dates_of(places: Iterable[int]) -> list[str]:
-        stating = [one for one in map(spans.candidates.__getitem__, places) if one.kind != "title"]
-        return [current[one.passage] for one in stating if one.passage in current and look.holds_of(one) >= least]
-
-    best, found = dates_of(places[0]), 0
-    speaking = [date for place, date in current.items() if look.most_of(place) >= _SHARE * least]
-    if not any(_is_newer(date, best) for date in speaking):
+    numbers = set(_NUMBER.findall(question))
+    speaking = {
+        place: date
+        for place, date in current.items()
+        if look.most_of(place) >= _SHARE * least
+        and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
+    }
+    of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
+    # None of them is there only if all of them are marked.
+    best, found = [current[passage] for passage in of_best if passage in current], 0
+    if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0
     if not (YEAR.search(question) or _BEFORE.search(question)):
         for number, (_, score) in enumerate(chosen):
-            newer = [date for date in dates_of(places[number]) if _is_newer(date, best)]
+            others = [spans.candidates[place] for place in places[number] if held(place) >= least]
+            dates = [speaking[one.passage] for one in others if one.passage in speaking and one.kind != "title"]
+            newer = [date for date in dates if _is_newer(date, best)]
             if score >= chosen[0][1] - _MARGIN and newer:
                 best, found = newer, number
     return True, found
