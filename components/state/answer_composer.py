@@ -38,8 +38,7 @@ def compose(
 ) -> dict[str, Any]:
     """Compose the result of a run, which is the same from the command line, HTTP and Python.
 
-    It is JSON-serialisable; its keys are listed in docs/pipelines.md. ``preferred`` is the source that the counts call
-    local.
+    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts take ``preferred`` for local.
     """
     marks = citation_marks(state)
     known = known_marks(state)
