@@ -1,7 +1,7 @@
 """Write a method once, for both its blocking and its asynchronous form.
 
-The body is written once, as a coroutine. It awaits other such bodies, and calls what truly waits by :func:`either`. The
-blocking form runs it in the calling thread without an event loop, to which connections would be bound.
+The body is a coroutine. It awaits other such bodies, and calls anything that really waits through :func:`either`. The
+blocking form runs the body in the calling thread without an event loop, to which connections would be bound.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def either(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call a function that waits, in the form that the calling body is running in."""
+    """Call a function that waits, in the form in which the calling body runs."""
     if not _blocks():
         return await method_async(*args, **options)
-    # The function may run its own event loop.
+    # Unset, because the function may run an event loop of its own.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -55,9 +55,9 @@ async def either(
 
 
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
-    """Run several bodies at the same time, in the blocking form one after another.
+    """Run several bodies at the same time, or one after another in the blocking form.
 
-    What they give comes in their order.
+    The results have the order of the bodies.
     """
     if not _blocks():
         return await asyncio.gather(*bodies)
@@ -76,9 +76,9 @@ def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 def in_thread(
     method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
 ) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Derive the asynchronous form of a method that computes for a long time, or waits in a way of its own.
+    """Derive the asynchronous form of a method that computes for a long time, or waits without :func:`either`.
 
-    ``when`` takes the arguments of a call, and tells whether it is worth a thread.
+    ``when`` takes the arguments of a call, and says whether the call is worth a thread.
     """
 
     @wraps(method)
@@ -97,7 +97,7 @@ async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]
 
 async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
-    # A nested pipeline of Haystack 2 has one in any case, and refuses it where it is not an AsyncPipeline.
+    # A nested pipeline of Haystack 2 always has a `run_async`, which fails unless it is an AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
         return await run_async(**arguments)
     return await asyncio.wrap_future(call_in_thread(partial(part.run, **arguments)))

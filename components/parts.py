@@ -36,8 +36,8 @@ _PLAIN = (
 def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
     """Go through a pipeline or a component and every object in it: nested pipelines, lists and attributes included.
 
-    Each part comes once, the outer ones first, with its path from the whole, such as ``web.retriever``; that of the
-    whole is empty. Where ``descend`` says False of a part, what is inside it is left out.
+    Each part comes once, the outer ones first, with its path from the whole, such as ``web.retriever``; the path of the
+    whole is empty. If ``descend`` returns False for a part, what is inside it is left out.
     """
     waiting = [("", whole)]
     # Keep the objects themselves, because the id of a collected one may be reused.
@@ -67,7 +67,7 @@ def is_store(part: Any) -> bool:
 def read_attribute(part: Any, name: str) -> Any:
     """Read an attribute that an object or its class really defines."""
     try:
-        # Some clients forward every unknown name, in circles.
+        # Some clients forward every unknown name, even in circles.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:
@@ -76,7 +76,7 @@ def read_attribute(part: Any, name: str) -> Any:
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
     if is_store(part):
-        # A store holds no components, but a client with hundreds of objects.
+        # A store holds no components, only a client with hundreds of objects.
         return []
     if isinstance(part, Mapping):
         return list(part.items())

@@ -37,7 +37,7 @@ class Entry:
     documents: tuple[Document, ...] = ()  # the documents that a source found, best first
     replies: tuple[ChatMessage, ...] = ()
     facts: Mapping[str, Any] | None = None  # the properties of a model: plain values by name
-    error: str | None = None  # why the request failed; then all others are empty
+    error: str | None = None  # why the request failed; then the other fields are empty
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the entry."""
@@ -97,7 +97,7 @@ class Recording(Block):
         return None if kept is None or kept.error is not None else kept
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
-        """Record the outcome of a request; with ``reuse`` that of an earlier equal request stays, and is returned."""
+        """Record the outcome of a request; with ``reuse``, an earlier outcome is kept, and returned instead."""
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
 

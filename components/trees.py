@@ -12,7 +12,7 @@ import numpy as np
 
 from prefrag.components.errors import Missing
 
-# The model attributes with the ranges of its features and, if it has several classes, their names.
+# The attributes of a model that hold the ranges of its features and, if there are several, the names of its classes.
 RANGES = "ranges"
 CLASSES = "classes"
 
@@ -80,13 +80,13 @@ class BoostedTrees:
         )
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Return for each row of features the probability of the positive class; several threads may do so at once."""
+        """Return the probability of the positive class for each row; several threads may call this at once."""
         if len(rows) == 0:
             return []
         return self.scores(rows)
 
     def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
-        """Return for each row of features the probability of each class, with trees that tell several classes apart."""
+        """Return the probability of each class for each row of features; only for trees with several classes."""
         if len(rows) == 0:
             return []
         sums = self._sums(rows)
@@ -104,7 +104,7 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees; an unchanged file is read once a process.
 
     The file is a model saved by XGBoost in JSON, with the names of its features in this order; other trees raise
-    ValueError, and no file :class:`TreesMissing`.
+    ValueError, and a missing file raises :class:`TreesMissing`.
     """
     file = Path(file).expanduser()
     if not file.is_file():

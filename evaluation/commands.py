@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 def evaluate(
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="For predictions, metrics and settings; an unfinished run is resumed.")
+        Path, typer.Option(metavar="DIR", help="For predictions, metrics and settings; resumes an unfinished run.")
     ],
     questions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")

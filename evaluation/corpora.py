@@ -51,9 +51,9 @@ def evaluation_indexes(
 ) -> CorpusIndexes:
     """Find the indexes of a corpus, and make them when it is new or has changed.
 
-    Their names depend on the content of the corpus, so each is made only once. The next call continues one that was
-    stopped, and a call waits while another process makes the index. A tantivy index gets its name only when it is
-    complete; in Elasticsearch every call compares the corpus with the index.
+    The name of an index depends on the content of the corpus, so each is made only once. If a call is stopped, the next
+    one continues; if another process is making the index, a call waits. A tantivy index gets its name only when it is
+    complete; with Elasticsearch every call compares the corpus with the index.
     """
     if split and web_corpus is not None:
         raise ValueError("A corpus is split, or has another beside it for the web: not both.")
@@ -78,8 +78,8 @@ def index_corpus(
 ) -> IndexReport:
     """Index a corpus.
 
-    The index itself records what it holds, so a second call, also after a crash, only does what is missing. Memory does
-    not grow with the corpus.
+    The index itself records what it holds, so a second call, even after a crash, only does what is missing. Memory use
+    does not grow with the corpus.
     """
     file = DatasetFile(corpus)
     name = detect(file.path) if format == "auto" else format
@@ -199,7 +199,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # An earlier call may have been stopped between the two, or this file system has no locks.
+        # An earlier call may have been stopped between two renames, or this file system has no locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

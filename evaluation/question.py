@@ -28,13 +28,13 @@ class Question:
     # The passages that the dataset shipped with the question, gold ones and distractors.
     candidate_ids: tuple[str, ...] = ()
     decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, where the dataset has them
-    # Subject, relation, object of each fact needed (2WikiMultiHopQA), where it has them.
+    # Subject, relation and object of each fact needed, where the dataset has them (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
-    dataset: str = ""  # the dataset that it is from; `hotpotqa` and others score some answers their own way
-    # Whether the preferred source holds the answer, where a set of questions says so of each: of one with False no
-    # answer is right, and for one with True no query has to leave.
+    dataset: str = ""  # the dataset it comes from; `hotpotqa` and others score some answers their own way
+    # Whether the preferred source holds the answer, if the set of questions says so. If False, no answer is right; if
+    # True, no query has to leave.
     answerable: bool | None = None
-    sentences: tuple[str, ...] = ()  # those of the documents that state the answer
+    sentences: tuple[str, ...] = ()  # the document sentences that state the answer
     history: tuple[tuple[str, str], ...] = ()  # earlier turns: role and content of each
 
     @classmethod
@@ -73,7 +73,7 @@ class Question:
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that the dataset announces; a model may know it, unlike the gold answers."""
+        """The kind of answer that the dataset announces; unlike the gold answers, a model may be told it."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the settings of the command from those of the pipeline, which have a path or take over a part."""
+    """Separate the command's own settings from those of the pipeline, which have a path or take over a part."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 

@@ -1,4 +1,4 @@
-"""The model card of a training: what it learnt from, how, and how well it does on unseen questions."""
+"""The model card of a training: what the model learnt from, how, and how well it does on unseen questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
-    """Write the card beside a file or into a folder, there with the facts for programs."""
+    """Write the card beside a file, or into a folder together with the facts as JSON."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")

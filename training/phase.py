@@ -1,4 +1,4 @@
-"""Train a network by steps, with checkpoints from which it goes on."""
+"""Train a network in steps, with checkpoints from which training continues."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Phase:
-    """How a part of the training goes."""
+    """How one phase of a training runs."""
 
-    name: str  # its name, in the log and of its checkpoint
+    name: str  # its name, in the log and in the name of its checkpoint
     epochs: float  # how often each example is seen
     rate: float  # the highest learning rate
-    minutes: float  # the most minutes; the rate falls to zero by then at the latest
+    minutes: float  # the most minutes; by then the rate has fallen to zero
     batch_tokens: int = 3200  # about how many tokens a step has
-    warm_up: int = 60  # over how many steps the rate rises
+    warm_up: int = 60  # the number of steps over which the rate rises
 
 
 def train_phase(
@@ -35,7 +35,7 @@ def train_phase(
     on_progress: Callable[[str], None] = print,
     checkpoint_seconds: float = 300,
 ) -> int:
-    """Train for one phase; where its checkpoint exists, go on from there."""
+    """Train for one phase; if its checkpoint exists, continue from there."""
     kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
     if kept is not None:
         model.load_state_dict(kept["model"])
@@ -48,7 +48,7 @@ def train_phase(
     if kept is not None:
         optimizer.load_state_dict(kept["optimizer"])
         first, before = kept["step"], kept["seconds"]
-        on_progress(f"{phase.name}: goes on from step {first}")
+        on_progress(f"{phase.name}: continues from step {first}")
     model.train()
     losses: list[float] = []
     read, processor, saved, step = 0, time.process_time(), started, first
@@ -80,7 +80,7 @@ def train_phase(
 
 
 def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]:
-    """Draw batches of examples of like length."""
+    """Draw batches of examples of similar length."""
     draw = random.Random(seed)
     order: list[int] = []
     total = round(phase.epochs * len(lengths))

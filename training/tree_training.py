@@ -1,4 +1,4 @@
-"""The start, the held-back questions and the output file that the trainings of trees share."""
+"""What all trainings of trees share: the start, the held-back questions and the output file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Training(Generic[T]):
-    """Trees that were trained on all questions, and what was measured before on questions that were held back."""
+    """Trees that were trained on all questions, and what was first measured on held-back questions."""
 
     output: Path  # the file of the trees
     questions: int
-    examples: int  # what the trees learnt from: steps, pairs or questions
+    examples: int  # how many steps, pairs or questions the trees learnt from
     held_back: tuple[T, ...]  # one per dataset
     seconds: float
-    measured: tuple[Any, ...] = ()  # the trees on further questions, one per dataset
+    measured: tuple[Any, ...] = ()  # measurements of the trees on further questions, one per dataset
 
 
 class TreeTraining:
@@ -64,7 +64,7 @@ class TreeTraining:
             self._on_progress(progress)
 
     def keep(self, booster: Any) -> None:
-        """Write the trees to the output file, which is replaced only by a complete one."""
+        """Write the trees to the output file; only a complete file replaces the earlier one."""
         part = self.output.with_name(f".{self.output.stem}.{os.getpid()}.json")
         try:
             booster.save_model(part)
@@ -74,14 +74,14 @@ class TreeTraining:
 
 
 def mean_of_trees(first: Path, second: Path, output: Path) -> None:
-    """Write trees whose scores are the mean of those of two files; both give probabilities from the same features."""
+    """Write trees that score the mean of two files' trees; both must give probabilities from the same features."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
-    # A number in the files of some releases, a list of one in those of others.
+    # Some releases of XGBoost write a number here, others a list of one.
     shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
     for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
-        # The value of a leaf stands where an inner node has its condition.
+        # A leaf has its value where an inner node has its condition.
         ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
         halved = [value / 2 if left < 0 else value for value, left in ends]
         weights = [weight / 2 for weight in tree["base_weights"]]
@@ -96,12 +96,12 @@ def mean_of_trees(first: Path, second: Path, output: Path) -> None:
 
 
 def import_xgboost() -> Any:
-    """Import what trains trees, and is not needed to run them."""
+    """Import XGBoost, which trains trees but is not needed to run them."""
     try:
         return importlib.import_module("xgboost")
     except ImportError as error:
         raise TreesMissing(
-            "Trees are trained by XGBoost, which is not installed: make install EXTRAS=trees (or pip install "
+            "Trees are trained with XGBoost, which is not installed: make install EXTRAS=trees (or pip install "
             "'prefrag[trees]')."
         ) from error
 
@@ -109,14 +109,14 @@ def import_xgboost() -> Any:
 def fit_trees(
     settings: Mapping[str, Any], rounds: int, rows: Any, names: Sequence[str], objective: Any = None, **labels: Any
 ) -> Any:
-    """Train trees on rows of features, on one thread so that the same rows give the same trees."""
+    """Train trees on rows of features, in one thread, so that the same rows give the same trees."""
     xgboost = import_xgboost()
     matrix = xgboost.DMatrix(rows, feature_names=list(names), nthread=1, **labels)
     return xgboost.train(dict(settings), matrix, rounds, obj=objective)
 
 
 def read_booster(booster: Any) -> BoostedTrees:
-    """Read what XGBoost has trained, as what runs it reads its file."""
+    """Read trained trees straight from XGBoost, in the form that is otherwise loaded from a file."""
     return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 

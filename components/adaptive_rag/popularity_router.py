@@ -42,13 +42,13 @@ class PopularityRouter(Block):
         :param retriever: Any retriever of passages by words, such as BM25.
         :param threshold: The popularity, in passages, from which on nothing is retrieved; 0 never retrieves for a
             question that names something.
-        :param depth: The passages that are looked through for a name, the best matches of its words.
+        :param depth: The number of passages in which a name is looked for, the best matches of its words.
         :raises ValueError: When a number makes no sense, or the threshold is over the depth and so never reached.
         """
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
         if threshold > depth:
-            raise ValueError(f"threshold is {threshold} and depth {depth}: no popularity over the depth is ever seen.")
+            raise ValueError(f"threshold is {threshold} and depth {depth}: set threshold to at most depth.")
         self.retriever = retriever
         self.threshold = threshold
         self.depth = depth
@@ -84,6 +84,6 @@ class PopularityRouter(Block):
 
 
 def count_naming(name: str, documents: list[Document]) -> int:
-    """Count the passages that hold a name, in whatever case and with whatever accents."""
+    """Count the passages that contain a name, whatever its case and accents."""
     wanted = f" {comparable(name)} "
     return sum(wanted in f" {comparable(passage_text(document))} " for document in documents)

@@ -13,7 +13,7 @@ CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a classifier finds in a question."""
+    """What a classifier says about a question."""
 
     probabilities: Mapping[str, float]  # the probability of each class that it knows, from 0 to 1
     doubt: str = ""  # why the probabilities are a guess; empty where they are not

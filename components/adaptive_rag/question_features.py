@@ -32,7 +32,7 @@ _NAME = re.compile(
 _POSSESSIVE = re.compile(r"\w['\u2019]s?(?=\s|$)")
 _NUMBER = re.compile(r"\d+")
 _YEAR = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
-# Without marks inside, so that matching takes linear time.
+# No quotation marks inside, so that matching takes linear time.
 _QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]+[\"\u201d\u00bb]")
 
 _COUNTS = (

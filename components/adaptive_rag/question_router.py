@@ -17,8 +17,8 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one, or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is; if
-    the classifier doubts its estimate, the class with the most retrieval is.
+    The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is
+    chosen; if the classifier doubts its estimate, the class with the most retrieval.
 
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter
@@ -36,11 +36,11 @@ class QuestionRouter:
     ):
         """Set up the component.
 
-        :param classifier: What classifies the questions, such as a ``TreeQuestionClassifier``.
+        :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
         :param classes: The open classes, of ``no_retrieval``, ``single_step`` and ``multi_step``; a closed one is never
             chosen.
-        :param least_probability: From which probability on a class is chosen, by its name, 0 to 1; 0 for a class
-            without one. The probabilities are those among the open classes.
+        :param least_probability: The probability from which a class is chosen, by the name of the class, 0 to 1; by
+            default 0. The probabilities of the open classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})

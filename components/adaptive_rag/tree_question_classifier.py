@@ -29,7 +29,7 @@ class TreeQuestionClassifier(Block):
         """Set up the classifier.
 
         :param trees: A file that ``prefrag train questions`` has written; by default the trees that are shipped.
-        :raises ValueError: When it is empty.
+        :raises ValueError: When the path is empty.
         """
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")

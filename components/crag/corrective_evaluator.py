@@ -22,7 +22,7 @@ from prefrag.components.text.sentences import split_strips
 
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
-NOT_REWRITTEN = "The question itself was the query of the further search: to write keywords needs a language model."
+NOT_REWRITTEN = "The further search used the question itself: writing keywords needs a language model."
 # Put on a line of its own in place of dropped strips.
 _DROPPED = "..."
 
@@ -40,12 +40,12 @@ class _Strip:
 class CorrectiveEvaluator:
     """Score the passages of a search, refine them into strips, and decide whether to search elsewhere (CRAG).
 
-    Before another source the three actions are outputs of their own: ``kept`` where a passage is over the upper
-    threshold (Correct, sections 4.3 and 4.4 of CRAG), ``ambiguous`` where none is, and ``incorrect`` where all are
-    under the lower one. The last two have a step that searches the other source; what was found stays only with
-    ``ambiguous``. In doubt, or where the other source may not be searched, the state leaves as ``kept``.
+    If another source can follow, each of the three actions has an output: ``kept`` if a passage reaches the upper
+    threshold (Correct, sections 4.3 and 4.4 of CRAG), ``incorrect`` if all are under the lower one, else ``ambiguous``.
+    The last two add a step that searches the other source; only ``ambiguous`` keeps what was found. In doubt, or if the
+    other source may not be searched, the output is ``kept``.
 
-    Without another source it only refines what the last search found, and ``kept`` is its one output.
+    Without another source it only refines what the last search found, and ``kept`` is its only output.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class CorrectiveEvaluator:
 
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
         :param chat_generator: The model that rewrites the question into keywords.
-        :param search_source: The source to search where what was found does not suffice; None where none follows.
+        :param search_source: The source to search if what was found does not suffice; None if no source follows.
         :param upper: The score from which one passage suffices.
         :param lower: The score under which a passage is of no use.
         :param strips: The most strips to keep of a search; None shows passages whole, the ablation without refinement.
@@ -78,7 +78,7 @@ class CorrectiveEvaluator:
         if not callable(getattr(judge, "score", None)):
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
         if search_source is not None and chat_generator is None:
-            raise ValueError(f"A query for '{search_source}' has to be written: give chat_generator a model.")
+            raise ValueError(f"A search of '{search_source}' needs a model to write its query: set chat_generator.")
         check_range(-1, 1, lower=lower, upper=upper, strip_threshold=strip_threshold)
         if lower > upper:
             raise ValueError(f"lower is {lower} and upper {upper}: set lower to at most upper.")
@@ -111,7 +111,7 @@ class CorrectiveEvaluator:
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or in doubt where that ends a run; it holds the state.
+        :raises RunError: When a model fails, or in doubt if the judge then ends the run; it holds the state.
         """
         if self.search_source is None:
             return await self._refine_last(state)
@@ -148,7 +148,7 @@ class CorrectiveEvaluator:
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
-        """Refine what the last search found, or, if it found nothing, what an earlier one did."""
+        """Refine what the last search found; if it found nothing, show what an earlier one found."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
@@ -178,7 +178,7 @@ class CorrectiveEvaluator:
     ) -> tuple[tuple[Document, ...], State]:
         """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
 
-        A strip without a score is kept, and so is the best of the others.
+        A strip without a score is kept, and so is the best of the scored ones.
         """
         if self.strips is None:
             return tuple(found), state
@@ -192,7 +192,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # A reply that could not be read drops nothing, whatever it means for the action.
+            # An unreadable reply drops no strip, whatever it means for the action.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)

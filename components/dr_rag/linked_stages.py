@@ -1,4 +1,4 @@
-"""The component of both stages of DR-RAG over words and titles."""
+"""The component that runs both stages of DR-RAG over words and titles."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from prefrag.components.state.state import Identity, State, identity
 class LinkedStages(Block):
     """Retrieve in both stages of DR-RAG, with the mentions of titles as further candidates, and select.
 
-    The first stage is what the question finds, and the passages whose titles it mentions. The candidates of each
-    document of it are what question and document together find (section 2.2.1 of DR-RAG), what its names find with the
-    rest of the question, and the passages whose titles it mentions, which need not have a word of the question. Of all
-    of them a :class:`PairClassifier` selects as many as the ``top_k`` of the run, and they become the observation.
+    The first stage is what the question finds, and the passages whose titles it mentions. Each of its documents brings
+    candidates: what question and document together find (section 2.2.1 of DR-RAG), what its names find with the rest of
+    the question, and the passages whose titles it mentions, which need not share a word with the question. From all of
+    these a :class:`PairClassifier` selects the ``top_k`` of the run, which become the observation.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class LinkedStages(Block):
         :param first_stage_depth: The number of documents that the question retrieves by words, and by titles.
         :param second_stage_depth: The number of documents that each document of the first stage retrieves with each
             query, and by titles.
-        :raises ValueError: When one of the sources is not one, or a number is under 1.
+        :raises ValueError: When a source is not a RetrievalSource, or a number is under 1.
         """
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):

@@ -18,8 +18,8 @@ class OpenQuestionQuery:
     """Make a query for the next hop from each document: its names, and the question's words that it does not contain.
 
     :class:`QueryDocConcat` searches for what is similar to question and document, and mostly finds more of the same.
-    Here the words of the question that the document contains are left out, and so are the words of the document that
-    are not names, which have no capital letter or digit.
+    Here the query leaves out the question's words that the document contains, and the document's words that are not
+    names, because they have no capital letter and do not begin with a digit.
 
     ```python
     from haystack import Document

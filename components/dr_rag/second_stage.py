@@ -51,7 +51,7 @@ class SecondStage(Block):
             1).
         :param k1: The number of documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
-        :raises ValueError: When the source is not one, or a number is under 1.
+        :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
         """
         if not isinstance(source, RetrievalSource):
             raise ValueError("The second stage needs a source: put your retriever into a RetrievalSource.")

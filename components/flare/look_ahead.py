@@ -1,4 +1,4 @@
-"""The component that decides by the probabilities of a sentence whether it is kept or searched for."""
+"""The component that keeps a sentence or searches for it, by the probabilities of its tokens."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from prefrag.components.state.state import Action, RunError, State
 
 NO_PROBABILITIES = (
     "The model gave no log probabilities of its tokens, by which this method decides when to search. Use a server that "
-    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI) or a GGUF file, or a method without them, such as "
-    "ircot."
+    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or a method without them: ircot."
 )
 
 
@@ -95,7 +94,7 @@ class LookAhead:
 
 
 def _is_written_again(state: State) -> bool:
-    """Check whether the sentence follows a search that an earlier form of it led to."""
+    """Check whether the sentence follows a search that its earlier version led to."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
     return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)

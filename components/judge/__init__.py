@@ -1,1 +1,1 @@
-"""The judges of whether the passages of the preferred source are worth keeping, and the component that calls one."""
+"""Judges that decide whether passages of the preferred source are worth keeping, and the component that asks them."""

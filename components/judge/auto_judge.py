@@ -17,15 +17,15 @@ class AutoJudge(Block):
     """Judge with a model if one can judge, and with trees otherwise.
 
     A model that is small enough to run in this process judges no better than chance, so the trees judge in its place,
-    unless ``PREFRAG_JUDGE_GGUF`` names it for this.
+    unless ``PREFRAG_JUDGE_GGUF`` names it as the judge.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
-        :param model_judge: The judge with the model of a server, or one named for judging.
+        :param model_judge: The judge that calls a model: one on a server, or one named for judging.
         :param tree_judge: The judge where there is no such model.
-        :raises ValueError: When the first judge calls no model of its own, so that there is nothing to choose by.
+        :raises ValueError: When ``model_judge`` cannot say whether it has a model that can judge.
         """
         if not hasattr(model_judge, "can_judge"):
             raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")

@@ -30,7 +30,7 @@ class CascadeJudge(Block):
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
         if unsure_from > unsure_to:
-            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set the first to at most that.")
+            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set unsure_from no higher.")
         self.tree_judge = tree_judge
         self.model_judge = model_judge
         self.unsure_from = unsure_from
@@ -52,7 +52,7 @@ class CascadeJudge(Block):
     judge = blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score how relevant each passage is to the question: all by the model where the trees are unsure of one."""
+        """Score how relevant each passage is to the question; if the trees are unsure of one, the model scores all."""
         by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_one(by_trees):
             return by_trees, state

@@ -13,12 +13,12 @@ from prefrag.components.state.state import State, Verdict
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each of some passages is to the question."""
+    """How relevant each passage of a list is to the question."""
 
-    scores: tuple[float | None, ...]  # a score for each passage, from -1 to 1; None where there is none to rely on
+    scores: tuple[float | None, ...]  # a score for each passage, from -1 to 1; None where no score is reliable
     judged_by: str  # ``model`` or ``classifier``
     parsed: bool = True  # False when the model's scores could not be read
-    analysis: str = ""  # why there are scores missing
+    analysis: str = ""  # why scores are missing
 
 
 class Judge(Protocol):

@@ -25,7 +25,7 @@ _PROMPT = "source_switch_judge"
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
 # The model scores in whole numbers from 0 to this: models write those more reliably than signs and fractions.
 _BEST_SCORE = 10
-# The number of a passage and its score, with all signs around them.
+# The tokens of a passage's number and its score, with the punctuation around them.
 _TOKENS_OF_SCORE = 12
 # A page may have thousands of strips, and their scores would leave no room for the prompt.
 _MOST_SCORES = 100
@@ -47,13 +47,13 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: A prompt file. The shipped one is that of a judge whose model is not the reasoner's, and of
-            ``prompts`` that are not ``product``; else the question stands at the end of the reasoner's conversation.
+        :param prompt: A prompt file. The shipped one is used if the judge's model is not the reasoner's, or ``prompts``
+            is not ``product``; otherwise the judge's question is put at the end of the reasoner's conversation.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param on_doubt: What happens when the verdict cannot be read twice, or was cut off: ``keep`` keeps the
-            passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code. Where passages are scored one by one,
-            they have no score, or the lowest with ``switch``.
+        :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
+            the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
+            ``switch`` sends the query to another source, as in the authors' code. Passages that are scored one by one
+            then get no score, or the lowest with ``switch``.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)
@@ -76,7 +76,7 @@ class ModelJudge(Block):
         self.call.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search, in the conversation of the model that searched if it is the judge."""
+        """Judge the passages of the last search, in the reasoner's own conversation if both use the same model."""
         call, known = self._continue(state) or (self.prepare(state), {})
         verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
         return replace(verdict, analysis=without_codes(verdict.analysis, known)), state
@@ -91,7 +91,7 @@ class ModelJudge(Block):
     score = blocking(score_async)
 
     def prepare(self, state: State) -> Prepared:
-        """Prepare the call that judges the last search, which also samples replies to train on.
+        """Prepare the call that judges the last search; training samples its replies with it too.
 
         :param state: The state after a search that found something.
         :returns: The call.
@@ -134,21 +134,21 @@ class ModelJudge(Block):
     def _prepare_scores(
         self, state: State, found: Sequence[Document]
     ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
-        """Prepare the call that scores passages, which are numbered from 1; those behind the 100th have no score."""
+        """Prepare the call that scores passages, which are numbered from 1; those after the 100th get no score."""
         scored = found[:_MOST_SCORES]
         # Equal passages, such as a sentence that a page repeats, share a number.
         marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
-            # Rendered again if passages had to be left out, which then have no score.
+            # Rendered again if passages had to be left out; those get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
         def read(text: str) -> list[float | None] | None:
             reply = read_object(text, "1") or {}
             scores = {number: _read_score(reply.get(number)) for number in shown}
-            # An unreadable one may be the one that matters.
+            # An unreadable score may be the one that matters.
             if None in scores.values():
                 return None
             return [scores.get(marks.get(identity(document), "")) for document in found]

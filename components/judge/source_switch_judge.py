@@ -20,16 +20,16 @@ class SourceSwitchJudge:
 
     Each run gives one of the outputs: ``kept``, or ``switch_<source>`` for one of the sources.
 
-    The verdict is that of a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. It is not called where there is nothing to compare: at the first search, where nothing was
-    found, and where there is no other source.
+    The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
+    :class:`AutoJudge`. The judge is not called where there is nothing to compare: at the first search, where nothing
+    was found, and where there is no other source.
 
     With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found decides the
     source of the next search, through a :class:`PreferenceSelector`: the retrieval adjustment label of MSPR (section
     III.C).
 
     With ``patience`` a first False keeps the run at home: what was found is shown, and the reasoner asks the preferred
-    source in other words, before a query leaves for another one (not in the papers).
+    source again in other words, before a query goes to another one (not in the papers).
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class SourceSwitchJudge:
         :param switch_at: Which search a False verdict sends to another source: this step's, as in PrefRAG, or the next
             one's, as in MSPR.
         :param enabled: False keeps everything without a verdict: an ablation.
-        :param patience: How many False verdicts in a row are answered by a further query to the preferred source; the
-            next one switches.
+        :param patience: How many False verdicts in a row lead to another query to the preferred source; the next one
+            switches.
         :raises ValueError: When the settings do not go together.
         """
         if not sources:
@@ -108,7 +108,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # Asking a source that gets only the question depends on all that was found, not on the names in a later query.
+        # Whether to ask a source that gets only the question depends on all that was found, not on one later query.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):

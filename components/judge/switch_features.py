@@ -70,7 +70,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# The features for which the difference to the best of the other new passages is a feature too.
+# For these, the difference to the best of the other new passages is a feature too.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -82,7 +82,7 @@ _AHEAD = (
     "title_covered_by_query",
 )
 FEATURES = (*_OF_STEP, *_OF_PASSAGE, "shown", "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
-# The features of the texts, whatever the number of passages and searches that are set.
+# The features that depend on the texts alone, not on the number of passages or searches.
 TEXT_FEATURES = tuple(
     name
     for name in FEATURES
@@ -105,7 +105,7 @@ _FIRST_WORDS = frozenset(
     )
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-# The words of a query for each kind of thing, as a question or as the name of a fact.
+# The words that show what kind of thing a query asks for, in a question or in the name of a fact.
 _ASKS = {
     "asks_when": frozenset(("when", "year", "date", "birth", "founded", "inception")),
     "asks_who": frozenset(
@@ -182,7 +182,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # The sentence need not repeat a word of the title.
+        # A sentence counts as holding the words of its title, which it need not repeat.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]
@@ -221,7 +221,7 @@ class _Texts:
             "observed_titles_in_question": float(sum(title in self.spoken_question for title in self.observed_titles)),
             "query_is_question": float(self.spoken_query == self.spoken_question),
             **{name: float(not wanted.isdisjoint(self.spoken_query.split())) for name, wanted in _ASKS.items()},
-            # Files that were cut into passages give several of them one title; an encyclopedia does not.
+            # Passages cut from one file share its title; those of an encyclopedia do not.
             "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.titled else _ABSENT,
         }
 

@@ -33,7 +33,7 @@ def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
     """Find a feature whose value is unlike anything in the training, so that the trees' estimate is a guess.
 
-    Returned are the feature, its value and the range of the training; None where all are known.
+    The text has the feature, its value and its range in the training; None where all values are known.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
@@ -76,11 +76,11 @@ class TreeJudge(Block):
         """Set up the judge.
 
         :param trees: A file that ``prefrag train judge`` has written; by default the trees that are shipped.
-        :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
-            retriever; without one all words of four letters and more have the same weight.
-        :param cost_of_leaving: How many needless searches at home a needless switch costs: the passages are left where
-            the probability that none is needed is over ``cost / (1 + cost)``. With 0 doubt leaves, with infinity
-            nothing does.
+        :param term_statistics: What analyses words and counts how frequent they are: the embedded store, or the
+            Elasticsearch retriever; without one all words of four letters and more have the same weight.
+        :param cost_of_leaving: How many needless searches at home a needless switch costs: the run leaves the passages
+            if the probability that none is needed is over ``cost / (1 + cost)``. With 0 any doubt leaves them, with
+            infinity nothing does.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
@@ -128,7 +128,7 @@ class TreeJudge(Block):
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.
 
-        With the probability, from 0 to 1, comes what is unlike the training where it is a guess.
+        The probability is from 0 to 1. If it is a guess, the text says what is unlike the training.
         """
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()

@@ -21,18 +21,18 @@ _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength":
 # Older turns rarely matter, and a long conversation must leave room in the window for passages.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
-ASKS_BACK = "What do you mean by \u201c{}\u201d? Put the question again and name it."
+ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
 
 
 @component
 class FollowUpRewriter:
     """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
 
-    Without a model, rules do it; if they see that a question refers to something but not to what, the run ends with a
-    question to the user, before anything is searched.
+    Without a model, rules rewrite it. If they find a reference but not what it refers to, the run ends with a question
+    to the user before anything is searched.
 
-    All later components, such as the supplement's retrieval and a judge of trees, work on the words of the question,
-    so a follow-up has to contain the names that it refers to.
+    All later components, such as the supplement's retrieval and a tree judge, work on the words of the question, so a
+    follow-up has to contain the names that it refers to.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FollowUpRewriter:
         """Rewrite a follow-up question, so that it can be understood alone.
 
         :param state: The state at the start of a run.
-        :returns: ``state``, its question understandable alone.
+        :returns: ``state`` with a question that can be understood alone.
         :raises AskBack: When there is no model and the earlier turns do not tell what the question refers to.
         :raises RunError: When the model fails; it holds the state.
         """

@@ -37,7 +37,7 @@ _JOINS = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
-# These begin part of a question; other function words begin a whole one.
+# These begin a fragment of a question; other function words begin a whole question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -51,9 +51,9 @@ Turns = Sequence[tuple[str, str]]
 
 
 def find_reference(question: str) -> str:
-    """Find the word of a question that stands for something which the question does not name.
+    """Find the words of a question that refer to something which the question does not name.
 
-    It is the word as it was typed, or the first of a question that leaves out all but what is new; else nothing.
+    It is the pronoun as it was typed, or all of a fragment such as "and in Vienna?" after its "and"; else empty.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
@@ -69,7 +69,7 @@ def find_reference(question: str) -> str:
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     """Write a follow-up so that it can be understood alone.
 
-    A question that refers to nothing stays as it is; None where the turns, oldest first, do not say to what it refers.
+    A question that refers to nothing stays as it is; None if the turns, oldest first, do not say what it refers to.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
@@ -122,7 +122,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """List what a text calls "the ...", where the form shows how far the phrase goes."""
+    """List the phrases of a text that begin with "the" or "our", up to the next function word."""
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
@@ -137,7 +137,7 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def _answered(answer: str) -> list[str]:
-    """List the names of a short answer, which may be a single word with a capital."""
+    """List the names in a short answer; a single word with a capital is one."""
     words = answer.split()
     return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MOST_ANSWER_WORDS else []
 
@@ -163,7 +163,7 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
 
 
 def _is_label(name: str, text: str) -> bool:
-    """Check whether a name is the letter of a noun, as in "block C", which names nothing by itself."""
+    """Check whether a name is only the letter after a noun, as in "block C", and names nothing by itself."""
     noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
     return noun is not None and noun[1] not in _BUILDING
 

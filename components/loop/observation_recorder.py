@@ -16,18 +16,17 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    After a step, the documents of its last retrieval are the observation: those of a switch replace those of the
-    preferred source. After a supplement, the documents of all sources are, those of the preferred one first (section
-    3.3).
+    After a step, the observation is the documents of its last retrieval: those of a switch replace those of the
+    preferred source. After a supplement, it is the documents of all sources, the preferred one's first (section 3.3).
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
         :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of only the last.
-        :param max_documents: Collect the documents of a run: show none a second time, and no more than so many in all
-            (15 in IRCoT). None shows whatever each retrieval found.
-        :raises ValueError: When it is less than 1.
+        :param max_documents: The most documents to show in a whole run, none of them twice (15 in IRCoT). None shows
+            whatever each retrieval found.
+        :raises ValueError: When ``max_documents`` is less than 1.
         """
         check_whole(1, max_documents=max_documents)
         self.merge = merge
@@ -35,7 +34,7 @@ class ObservationRecorder:
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
-        """Make the documents of the last search, or of all, the observation.
+        """Make the documents of the last search, or of all searches, the observation.
 
         :param states: The state, once for each source that was searched at the same time.
         :returns: ``state`` with the observation.

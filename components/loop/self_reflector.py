@@ -49,8 +49,8 @@ class SelfReflector:
         :param chat_generator: The model; needed for ``call``.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or the ``others``
-            than the preferred one, whose passages have been read, where one of them may be searched.
+        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or ``others``, all
+            but the preferred one, whose passages have been read (every one if no other may be searched).
         :raises ValueError: When the settings do not go together.
         """
         if reflection is False:
@@ -75,7 +75,7 @@ class SelfReflector:
 
     @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Route the state by the label of the answer, after calling the model for one where that is set.
+        """Route the state by the answer's label, which the model is called for if ``reflection`` is ``call``.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.

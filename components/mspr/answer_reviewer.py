@@ -49,11 +49,11 @@ class AnswerReviewer:
 
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
+        :param supplement_source: The source of a supplement; the preferred one if a run may not search it.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
-        :param on_doubt: What happens when the review cannot be read twice, or was cut off: ``keep`` accepts the answer
-            without a label, since in the paper a run stops unless the label is False, and ``end`` ends the run with an
-            error. The question is never searched for on a doubt.
+        :param on_doubt: What happens when the review cannot be read in two attempts, or was cut off: ``keep`` accepts
+            the answer without a label, since in the paper a run stops unless the label is False, and ``end`` ends the
+            run with an error. Doubt never starts a search.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings do not go together, or the prompt file does not exist.
@@ -83,7 +83,7 @@ class AnswerReviewer:
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
+        :raises RunError: When the model fails, or in doubt with ``on_doubt: end``; it holds the state.
         """
         if not self.enabled:
             return {"accepted": state}

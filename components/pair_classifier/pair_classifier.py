@@ -60,19 +60,19 @@ class PairClassifier:
             of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
         :param k: The most documents to select, those of the first stage included.
-        :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it. It is at the
-            prior of the engine's training: at 0.5 it cuts the shipped trees of ``label: pair`` where a positive pair is
-            as likely as a negative one, at a prior of one half, as the 1:1 pairs of DR-RAG (appendix A.1) have it. Far
-            fewer of the pairs that are served are positive (3 to 23%), so a score is not a probability there.
+        :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it. Scores
+            assume the prior of the engine's training: for the shipped trees of ``label: pair`` as many positive as
+            negative pairs, as in DR-RAG (appendix A.1), and 0.5 is where both are equally likely. Of the pairs that are
+            served far fewer are positive (3 to 23%), so a score is not a probability there.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
-        :param accept: Which of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
-            (algorithm 1). Both stop at ``k``.
+        :param accept: What ``cfs`` takes of a second-stage list: the ``first`` document accepted (equation 4), or
+            ``all`` (algorithm 1). Both stop at ``k``.
         :param lookahead: The number of documents of each second-stage list that ``cfs`` scores together: a larger
             number makes fewer and larger batches, and more pairs. An engine with ``together`` gets all pairs at once.
         :param rank_weight: The score that ``fill`` adds to the first document of the first stage; half of it is added
             to the second, a third to the third. Where no pair is likely, as in a corpus unlike those of the training,
-            the order of the first stage decides; compared with a likely pair it is negligible.
+            the order of the first stage decides; beside a likely pair the weight is negligible.
         :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
@@ -116,7 +116,7 @@ class PairClassifier:
         :param k: The most documents to select, by default the component's own number.
         :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
             ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
-        :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
+        :raises ValueError: When a document lacks its list, ``k`` is under 1, or the engine's scores do not fit.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         k = self.k if k is None else k

@@ -75,7 +75,7 @@ _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
 # Shorter titles occur in texts that do not mean them.
 _SHORTEST_TITLE = 3
-# A passage is chained to one of the first stage if it is among this many that best fit the question and that one.
+# B is chained to A if it is among this many passages that best fit the question and A together.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3
 
@@ -154,7 +154,7 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # The fit of b to the words that a leaves open, and to these and the further words of a.
+    # How well b fits the words that a leaves open, and how well both these and the further words of a.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):

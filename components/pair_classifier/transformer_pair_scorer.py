@@ -50,8 +50,8 @@ class TransformerPairScorer(Block):
             ``PREFRAG_PAIR_CLASSIFIER``.
         :param backend: ``torch``, or ``onnx`` for the exported ``model.onnx`` in that folder.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
-        :param document_tokens: The most tokens of each document; by default both are read whole, or share what the
-            model reads.
+        :param document_tokens: The most tokens of each document; by default both are read whole, or share the model's
+            window.
         :raises ValueError: When a setting is invalid.
         """
         check_choice(("torch", "onnx"), backend=backend)
@@ -179,7 +179,7 @@ def fewest_tokens(config: Any) -> int:
 
 
 def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
-    """Pad what a model reads to the fewest tokens."""
+    """Pad the inputs of a model to the fewest tokens."""
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs

@@ -42,11 +42,11 @@ class TreePairScorer(Block):
         """Set the trees; they are not read yet.
 
         :param model: A file that ``prefrag train pairs`` has written; by default the trees that are shipped.
-        :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
-            retriever. Without it all words of four letters and more have the same weight, and the trees, which were
-            trained with it, judge worse.
+        :param term_statistics: What analyses words and counts how frequent they are: the embedded store, or the
+            Elasticsearch retriever. Without it all words of four letters and more have the same weight, and the trees,
+            which were trained with it, judge worse.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
-            the linked retrievals. A file of one's own has learnt what it was trained on.
+            the linked retrievals. It has no effect on a file of your own.
         :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:

@@ -1,4 +1,4 @@
-"""The check of ``prompts``: those of the product, the plain ones, or a folder of files in the place of the shipped."""
+"""The check of ``prompts``: the product's, the plain ones, or a folder whose files replace the shipped ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# What only the mode `product` shows, or what an operator writes.
+# Prompts that only the mode `product` shows, or that an operator writes.
 _OURS_ALONE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-# It stands for a stranger's words.
+# Stands for a stranger's words in the check of a form.
 _WORDS = "\0"
 
 
 def check_prompts(prompts: Any) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder of prompts under the names of the shipped ones.
 
-    Raises ValueError, also when the folder holds a file that is no prompt, one that cannot be read as a template, or
-    one that uses a variable that its prompt does not have.
+    Raises ValueError for anything else, and for a folder with a file that is not a prompt, that cannot be read as a
+    template, or that uses a variable which its prompt does not have.
     """
     if prompts in MODES:
         return
@@ -30,10 +30,10 @@ def check_prompts(prompts: Any) -> None:
         raise ValueError("prompts is 'paper': write plain, its name now, or the folder of a paper's own prompts.")
     if not isinstance(prompts, str) or not prompts or not (folder := Path(prompts).expanduser()).is_dir():
         raise ValueError(f"prompts is {prompts!r}: set it to {', '.join(MODES)} or a folder of prompts.")
-    # Notes may lie beside them.
+    # Notes may lie beside the prompts.
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]
     if not files:
-        raise ValueError(f"The folder {folder} holds no prompt: name one {PASSAGE}.jinja or as one of {PROMPTS}.")
+        raise ValueError(f"The folder {folder} holds no prompt: name a file {PASSAGE}.jinja or like one in {PROMPTS}.")
     for file in files:
         _check(file)
 
@@ -81,7 +81,7 @@ def _check(file: Path) -> None:
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a form of passages in which a stranger could write a line of the prompt."""
-    # Long enough to be wrapped, and of several passages, since a form may know the number of each.
+    # Long enough to be wrapped, and several passages, because a form may depend on their numbers.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

@@ -13,11 +13,11 @@ from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, bre
 
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
-# The file of a folder that says how a passage is written.
-# What a template can raise: those of a folder are anybody's.
+# What a template can raise: anybody may have written those of a folder.
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
+# The file of a folder that says how a passage is written.
 PASSAGE = "passage"
-# Every value passes here: a question, an earlier turn or a reply may repeat what a stranger wrote.
+# Every value passes through `finalize`: a question, an earlier turn or a reply may repeat what a stranger wrote.
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,

@@ -22,8 +22,8 @@ class TitleMatchRanker:
     """Multiply the scores of documents whose title is, or is in, the query, then keep the best.
 
     These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The first
-    factor below that applies is used, the whole title before its core, which is the title without a parenthesis at its
-    end. A title is inside the query when it occurs there as whole words, in any case: "Art" is not in "party".
+    factor that applies is used, the whole title's before those of its core, the title without a parenthesis at its end.
+    A title is inside the query when it occurs there as whole words, in any case: "Art" is not in "party".
 
     ```python
     from haystack import Document

@@ -1,1 +1,1 @@
-"""The reader: what answers a question from documents without a language model, and how surely."""
+"""The reader, which answers a question from documents without a language model, and says how sure it is."""

@@ -39,8 +39,8 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
 
     :param question: The question.
     :param spans: The spans.
-    :param ranked: The place and the score of the best span of each answer, the best answer first; at least one, of
-        which :data:`MOST` count.
+    :param ranked: The place and the score of the best span of each answer, the best answer first; at least one, and
+        only the first :data:`MOST` count.
     :param look: The second look at the passages.
     :returns: A row for each of the answers that count; see :data:`FEATURES`.
     """
@@ -72,7 +72,7 @@ def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float
 
     :param spans: The spans.
     :param scores: Their scores.
-    :returns: For each answer its best span and the score of that, the best answer first.
+    :returns: For each answer the place and the score of its best span, the best answer first.
     """
     best: dict[str, tuple[int, float]] = {}
     for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
@@ -82,7 +82,7 @@ def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float
 
 
 def answer_shares(scores: Sequence[float]) -> list[float]:
-    """Share one among answers by their scores."""
+    """Turn the scores of answers into shares that add up to one."""
     values = np.array(scores, np.float64)
     exponents = np.exp(values - values.max())
     return [float(one) for one in exponents / exponents.sum()]

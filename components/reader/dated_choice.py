@@ -1,4 +1,4 @@
-"""The answer to a question which of two things is earlier or later: their dates stand in the passages."""
+"""The answer to a question about which of two things is earlier or later, from the dates in their passages."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
-# How far a "not" reaches cannot be told by words, so it decides nothing.
+# Words do not show how far a "not" reaches, so a question with one is not decided here.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
-# A life stands in the first bracket of a passage, near its beginning.
+# The dates of a life stand in the first brackets of a passage, near its beginning.
 _BEGINNING = 400
 _NEAR = 60
 
@@ -44,7 +44,7 @@ class DatedChoice:
 
     :param name: Its name.
     :param place: The place of its passage.
-    :param dated: The place of the passage that states its date, or that of its director for example.
+    :param dated: The place of the passage that states the date: its own, or for example its director's.
     :param begin: Where the date stands in the text of that passage, in characters.
     """
 
@@ -72,8 +72,8 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
     :param question: The question, in English.
     :param passages: Title and text of each.
-    :returns: The choice; None where the question offers no two things, denies something, asks for something else, or
-        a date is absent or the same.
+    :returns: The choice; None if the question does not offer two things, denies something or asks for something else,
+        or if a date is missing or both are the same.
     """
     places = find_offered(question, passages)
     if places is None:
@@ -100,7 +100,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 
     :param question: The question.
     :param passages: Title and text of each.
-    :returns: The places of the two passages with their titles; None where there are no two.
+    :returns: The places of the two passages with these titles; None unless there are two.
     """
     places = {
         key: place
@@ -120,7 +120,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date that counts: of the thing itself, or of the person of whom its passage tells."""
+    """Find the date that counts: that of the thing itself, or of a person whom its passage mentions."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first
@@ -157,6 +157,6 @@ def _find_after(cue: re.Pattern[str], text: str) -> _Date | None:
 
 def _read_date(match: re.Match[str]) -> _Date:
     month, day = match["month"] or match["month2"], match["day"] or match["day2"]
-    # Without a month the middle of the year.
+    # A year without a month counts as its middle.
     months = _MONTHS.index(month.lower()) + int(day) / 32 if month else 6
     return _Date(int(match["year"]) + months / 12, match.start())

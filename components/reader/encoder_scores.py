@@ -1,4 +1,4 @@
-"""What the encoder says of a question's passages: a probability for each span, and for yes, no and no answer."""
+"""What the encoder says about a question's passages: a probability for each span, and for yes, no and no answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scored:
 
     :param encoded: The input.
     :param start: For each token its score as the start of the answer.
-    :param end: For each token its score as its end.
+    :param end: For each token its score as the end of the answer.
     :param kind: The scores of a span, yes, no and none.
     """
 
@@ -45,11 +45,11 @@ class EncoderScores:
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        # Of a span, yes, no and none: of the part that is likeliest to hold an answer.
+        # The shares of a span, yes, no and none, from the part that is likeliest to hold an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
-    # Of most inputs nobody asks more than the kinds.
+    # Computed only when used: most inputs are asked for their kinds alone.
     @cached_property
     def _passage(self) -> Values:
         before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
@@ -73,7 +73,7 @@ class EncoderScores:
 
     @cached_property
     def end(self) -> Values:
-        """The same as its end."""
+        """The logarithm of the probability of each token as the end of the answer."""
         return _log_shares(np.concatenate([part.end for part in self._parts]), self._passage >= 0)
 
     @cached_property
@@ -85,20 +85,20 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find the logarithms of each span's probabilities as start and as end; low ones between the tokens."""
+        """Find the logarithms of each span's probabilities as start and as end; low ones off the borders of tokens."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Share the probability of the start among the passages."""
+        """Add up the probability of the start for each passage."""
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
-        """The first and the last token of each span from one of the likeliest starts, the likeliest span first."""
+        """The first and last token of each span that begins at one of the likeliest starts, the likeliest first."""
         firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
         # The tokens of a passage stand together.

@@ -46,10 +46,10 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# Encodings at once, each of which takes 35 MB that stay with the process; the rest of a question takes a third of the
-# time of its encodings, and one thread at a time.
+# The most encodings at once. Each takes 35 MB, which the process keeps; the rest of a question takes a third of the
+# time of its encodings, in one thread at a time.
 _MOST_AT_ONCE = 4
-# Inputs of the encoder whose scores are kept, some 20 kB each, and readings: those of the runs in progress.
+# How many encoder inputs with their scores (some 20 kB each) and how many readings are kept: those of current runs.
 _KEPT, _KEPT_READINGS = 256, 64
 
 Passage = tuple[str, str]
@@ -62,12 +62,12 @@ class ReaderCard:
     :param threshold: The probability from which an answer is given.
     :param probable: The probability from which its sentence is given.
     :param dated_choice: The share of choices between two dates that are right.
-    :param other_choice: The share of other choices between two things that are right, at most which one is sure.
-    :param comparison: The same of yes and no on a comparison in something else than countries.
-    :param other_time: The same of answers that are said of another time than the question asks about.
+    :param other_choice: The share of right ones among other choices of two things; none is surer than this.
+    :param comparison: The same for yes and no to a comparison of anything but countries.
+    :param other_time: The same for answers about another time than the question's.
     """
 
-    # A reader in training has no card yet, and is asked for candidates alone.
+    # A reader in training has no card yet, and is only asked for candidates.
     threshold: float = 1.0
     probable: float = 0.5
     dated_choice: float = 1.0
@@ -84,7 +84,7 @@ class _Parts:
         self.card = card
         self._tokenizer, self._session = tokenizer, session
         self._free = threading.Semaphore(min(_MOST_AT_ONCE, os.cpu_count() or 1))
-        # The passages of a run are read at each step; only those that came since have to be encoded.
+        # The passages of a run are read at each step, and only the new ones have to be encoded.
         self.score = lru_cache(maxsize=_KEPT)(self._score)
 
     def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
@@ -100,7 +100,7 @@ class _Parts:
 
 
 class _Reading:
-    """Documents that are read for a question: one key where they are the same objects, as at each step of a run."""
+    """Documents to read for a question; the same objects, as at each step of a run, have the same key."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
@@ -117,8 +117,8 @@ class _Reading:
 class ExtractiveReader(Block):
     """Answer a question with a span of a document, or with yes or no, and estimate whether that is right.
 
-    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together; boosted trees weigh what it
-    proposes beside names, dates, numbers and phrases, and other trees estimate the probability. No PyTorch, no network.
+    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together; boosted trees rank its proposals
+    together with names, dates, numbers and phrases, and other trees estimate the probability. No PyTorch, no network.
 
     ```python
     from haystack import Document
@@ -141,8 +141,8 @@ class ExtractiveReader(Block):
         :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
         :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
             card.
-        :param max_documents: The most documents that are read, as many as in training; of more, those in the best
-            pairs.
+        :param max_documents: The most documents to read, by default as many as in training; if there are more, those in
+            the best pairs are read.
         :param candidates: The most candidates of a question.
         :raises ValueError: When a setting is invalid.
         """
@@ -206,7 +206,7 @@ class ExtractiveReader(Block):
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            # The date may stand in the passage of another, such as the director of the film that is chosen.
+            # The date may stand in another passage, such as that of the chosen film's director.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
@@ -214,7 +214,7 @@ class ExtractiveReader(Block):
         found = _read_spans(_Reading(self, question, documents))
         if not asks_how_to(question):
             return found
-        # The sentence that says what is to be done stands before the steps, in one of which the words may be.
+        # The sentence that says what to do comes before the steps, and the span may be in one of the steps.
         texts = [one.document.content or "" for one in found]
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
         return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
@@ -260,13 +260,13 @@ class ExtractiveReader(Block):
         elif said_at_another_time(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The others share what is left as the scores have it, none of them more than the first.
+        # The others share the rest in proportion to their scores, none of them more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # What a newer document may contradict, or what calls itself superseded, a draft or old, is not certain.
+                # Unsure if a newer document may contradict it, or its document calls itself superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -274,7 +274,7 @@ class ExtractiveReader(Block):
             sentence = self._find_sentence(question, text, begin)
             rest = text.replace(sentence, "", 1)
             if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
-                # A heading states nothing by itself either.
+                # A heading, like a title, states nothing by itself.
                 sentence = self._find_sentence(question, rest, -1)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
@@ -286,11 +286,11 @@ class ExtractiveReader(Block):
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
     ) -> list[Candidate]:
-        # Of yes and no the trees know more than the encoder, which is right less often than "always yes".
+        # The trees judge yes and no better than the encoder, which is right less often than "always yes".
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
         if asks_to_compare(question):
-            # What was learnt of countries says nothing of shipyards.
+            # What the trees learnt about countries says nothing about shipyards.
             limit = self._loaded().card.comparison
             yes = min(max(yes, 1 - limit), limit)
         place, sentence = _best_sentence(question, passages, self.weight)
@@ -311,7 +311,7 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-# The last step reads what the one before has read, and new documents are seldom among the best.
+# The last step repeats the reading of the step before, and new documents are seldom among the best.
 _read = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read(one.question, one.documents))
 _read_spans = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
@@ -321,9 +321,9 @@ def _passages(documents: Sequence[Document]) -> list[Passage]:
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
-    """Find where an answer is stated: of all places that have it, in the sentence that holds most of the question.
+    """Find where an answer is stated: among all places that have it, in the sentence that holds most of the question.
 
-    Of two that hold the same, it is the one that is current, and the newer one.
+    Among equals, a current document comes first, then the newer one.
     """
 
     def rank(other: int) -> tuple[float, bool, str, bool]:
@@ -359,7 +359,7 @@ def _load(folder: Path, process: int) -> _Parts:
         raise ReaderMissing(f"The reader needs the package '{error.name}': pip install {error.name}.") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
-    # Threads that wait must not take the processor.
+    # Waiting threads must not use the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
     return _Parts(tokenizer, session, read_card(folder / CARD))
@@ -369,7 +369,7 @@ def read_card(file: Path) -> ReaderCard:
     """Read what the training of a reader measured.
 
     :param file: The file of its card.
-    :returns: The card; that of a reader in training where there is no file.
+    :returns: The card; without a file, that of a reader in training.
     :raises ReaderMissing: When the file is something else.
     """
     if not file.is_file():
@@ -389,7 +389,7 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
 
 
-# Every two of them are scored, in some milliseconds.
+# All pairs of these are scored, in some milliseconds.
 _MOST = 20
 # How much the order counts where no pair is likely, as in the linked retrieval.
 _RANK_WEIGHT = 0.05

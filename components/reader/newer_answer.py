@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from haystack import Document
 
@@ -12,14 +12,14 @@ from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.places import standing_of
 
-# Such a question may ask for what held before; one that does so in other words is shown what holds now.
+# A question with one of these may ask for what held before; one that does so in other words gets what holds now.
 _BEFORE = re.compile(
     r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before|until|old(?:er)?|used to)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# A sentence speaks of the same thing if it holds this share of what the answer's sentence holds of the question, which
-# is at least the second. A real answer lacks at most the third of the best one's score.
+# A sentence speaks of the same thing if it holds _SHARE of what the answer's sentence holds of the question, which must
+# be _LEAST or more. A real answer scores at most _MARGIN below the best one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -32,45 +32,49 @@ def find_newer_answer(
 ) -> tuple[bool, int]:
     """Find out whether a newer document speaks of what is asked, and whether it has an answer.
 
-    Any current document of the source counts as newer than one that calls itself superseded, a draft or old. Of a
-    document without a date nobody can say whether it is newer.
+    Any current document of the source counts as newer than one that calls itself superseded, a draft or old. Nobody can
+    say whether a document without a date is newer.
 
     :param question: The question.
     :param chosen: The spans of the best answers and their scores, the best first.
     :param spans: The spans.
     :param documents: The documents of the passages.
     :param look: The second look at the passages.
-    :returns: Whether one speaks of it and does not state the same, and the place of the answer among the chosen ones
-        that counts: that of the newest document whose sentence holds no less of the question, else the best one, as
-        also where the question names a year or asks for what was before.
+    :returns: Whether a newer document speaks of it and does not state the same, and the place among the chosen answers
+        of the one that counts: that of the newest document whose sentence holds no less of the question. It is the best
+        one if there is none, or if the question names a year or asks for what was before.
     """
+
+    def held(place: int) -> float:
+        return look.holds_of(spans.candidates[place])
+
     places = [[other for other, key in enumerate(spans.keys) if key == spans.keys[place]] for place, _ in chosen]
-    least = max(look.holds_of(spans.candidates[place]) for place in places[0])
-    if least < _LEAST:
+    stating = max(places[0], key=held)
+    if (least := held(stating)) < _LEAST:
         return False, 0
-    source, numbers = (
-        documents[spans.candidates[chosen[0][0]].passage].meta.get("source"),
-        set(_NUMBER.findall(question)),
-    )
+    source = documents[spans.candidates[stating].passage].meta.get("source")
     current = {
         place: _date(one)
         for place, one in enumerate(documents)
-        if standing_of(one.meta) is None
-        and one.meta.get("source") == source
-        and numbers <= set(_NUMBER.findall(f"{one.meta.get('title')} {one.content}"))
+        if standing_of(one.meta) is None and one.meta.get("source") == source
     }
-
-    def dates_of(places: Iterable[int]) -> list[str]:
-        stating = [one for one in map(spans.candidates.__getitem__, places) if one.kind != "title"]
-        return [current[one.passage] for one in stating if one.passage in current and look.holds_of(one) >= least]
-
-    best, found = dates_of(places[0]), 0
-    speaking = [date for place, date in current.items() if look.most_of(place) >= _SHARE * least]
-    if not any(_is_newer(date, best) for date in speaking):
+    numbers = set(_NUMBER.findall(question))
+    speaking = {
+        place: date
+        for place, date in current.items()
+        if look.most_of(place) >= _SHARE * least
+        and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
+    }
+    of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
+    # Empty only if all of them are marked as superseded, drafts or old.
+    best, found = [current[passage] for passage in of_best if passage in current], 0
+    if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0
     if not (YEAR.search(question) or _BEFORE.search(question)):
         for number, (_, score) in enumerate(chosen):
-            newer = [date for date in dates_of(places[number]) if _is_newer(date, best)]
+            others = [spans.candidates[place] for place in places[number] if held(place) >= least]
+            dates = [speaking[one.passage] for one in others if one.passage in speaking and one.kind != "title"]
+            newer = [date for date in dates if _is_newer(date, best)]
             if score >= chosen[0][1] - _MARGIN and newer:
                 best, found = newer, number
     return True, found

@@ -1,4 +1,4 @@
-"""Whether an answer is said of another time than the one that is asked about: the year before, the week after."""
+"""Whether an answer speaks of another time than the question: the year before, the week after."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # "may" is mostly no month.
+    # Case matters, because "may" is rarely a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
-# What stands in brackets names a thing, such as a film, more closely.
+# Brackets tell which thing is meant, such as "(1932 film)", and not a time.
 _ASIDE = re.compile(r"\([^)]*\)")
 
 
@@ -28,8 +28,8 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     :param sentence: The sentence of the answer.
     :param begin: Where the answer begins in it.
     :param end: Where the answer ends in it.
-    :returns: Whether the clause names one of a kind that the question names, but none of the question's, while the
-        answer itself is not of that kind.
+    :returns: Whether question and clause name times of one kind, but none in common, and the answer itself is not of
+        that kind.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]

@@ -22,13 +22,13 @@ _VERBS = (
     "werent dont doesnt didnt hasnt havent hadnt cant couldnt wont"
 )
 _FIRST_VERBS = frozenset(_VERBS.split())
-# "Can you tell me when" asks for the time, though it begins as a question for yes or no does.
+# "Can you tell me when" asks for the time, though it begins like a yes-or-no question.
 _POLITE = re.compile(
     r"\s*(?:can|could|will|would|do|may|might)\b.{0,20}\b(?:you|i|we|anybody|anyone|somebody|someone)\b"
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
-# Words without which hardly an English question is asked, and which few other languages have.
+# Words that nearly every English question has, and few other languages have.
 _ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
@@ -38,7 +38,7 @@ _HOW_TO = re.compile(r"\W*how (?:to|(?:do|can|could|should|would|must) (?:i|we|y
 _COMPARES = re.compile(r"\b(?:same|both|than|share|shared|common)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|national\w*)\b", re.I)
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
-# The words by which the European languages nearest to English, and some others in Latin letters, ask.
+# The question words of the European languages nearest to English, and of some others in Latin letters.
 _WORDS_THAT_ASK_ELSEWHERE = (
     "wer wessen wo wann warum wieso weshalb wie woher wohin welche welcher welches welchem welchen wieviel wieviele "
     "waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou "
@@ -92,7 +92,7 @@ _CLAUSE = re.compile(
 
 
 def asks_yes_no(question: str) -> bool:
-    """Find whether a question is answered by yes or no.
+    """Check whether a question is answered by yes or no.
 
     :param question: The question, in English.
     :returns: Whether it begins with a verb as such questions do, and offers no choice.
@@ -102,10 +102,10 @@ def asks_yes_no(question: str) -> bool:
 
 
 def asks_to_compare(question: str) -> bool:
-    """Find whether a question for yes or no compares two things in something else than their countries.
+    """Check whether a yes-or-no question compares two things by anything but their countries.
 
     :param question: The question, in English.
-    :returns: Whether it has a word of comparisons, and none of countries and nationalities.
+    :returns: Whether it has a word that compares, and none about countries or nationalities.
     """
     return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
 
@@ -114,8 +114,8 @@ def question_head(question: str) -> str:
     """Cut a question before the first clause that describes a thing.
 
     :param question: The question, in English.
-    :returns: "founded the school" of "Who founded the school that trained the designer of ...?"; what follows the word
-        that asks where there is no such clause.
+    :returns: "founded the school" of "Who founded the school that trained the designer of ...?"; without such a clause,
+        all that follows the question word.
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0
@@ -124,22 +124,22 @@ def question_head(question: str) -> str:
 
 
 def asks_through_another(question: str) -> bool:
-    """Find whether a question may describe a thing by another: with a clause, or by what is of what."""
+    """Check whether a question may describe one thing by another: with a clause, an "of" or a genitive."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 
 def asks_how_to(question: str) -> bool:
-    """Find whether a question asks for the steps of something, and not for a few words."""
+    """Check whether a question asks for the steps of something, and not for a few words."""
     return _HOW_TO.match(question) is not None
 
 
 def asks_beyond_spans(question: str) -> bool:
-    """Find whether a question asks for what no passage states."""
+    """Check whether a question asks for what no passage states."""
     return _BEYOND_SPANS.search(question) is not None
 
 
 def looks_english(question: str) -> bool:
-    """Find whether a question may be in English, the only language that the reader knows."""
+    """Check whether a question may be in English, the only language that the reader knows."""
     words = comparable(question).split()
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):

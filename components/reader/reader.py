@@ -1,4 +1,4 @@
-"""The interface of a reader: what answers a question from documents, and how surely."""
+"""The interface of a reader, which answers a question from documents and says how sure it is."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Candidate:
     """A possible answer.
 
     :param text: The answer: a span of a document, ``yes`` or ``no``.
-    :param kind: Whether it is a span, yes or no, or the span of a question that asks how to do something.
+    :param kind: ``span``, ``yes``, ``no``, or ``steps`` for a span that answers how to do something.
     :param document: The document that holds the span, or that speaks most for yes or no.
-    :param sentence: The sentence of it that carries the answer.
+    :param sentence: The sentence in it that states the answer.
     :param probability: How likely the answer is right, from 0 to 1; those of all candidates add up to 1 at most.
     """
 
@@ -50,7 +50,7 @@ class Reader(Protocol):
         """
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Do as :meth:`read` does, without blocking the event loop.
+        """Read as :meth:`read` does, without blocking the event loop.
 
         :param question: The question.
         :param documents: The documents, best first.

@@ -11,9 +11,9 @@ from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
-# Texts whose tokens are kept: a passage is read with the others of its step, with those of the next, and alone.
+# How many texts keep their tokens: a passage is read with the others of its step, with those of the next, and alone.
 _KEPT = 256
-# `PMID 23649844` names a record and tells nothing.
+# `PMID 23649844` names a record, and says nothing about it.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
 
@@ -65,7 +65,7 @@ def passage_text(title: str, text: str) -> str:
 def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], longest: int = LONGEST) -> ReaderInput:
     """Make the input of the encoder: the question, then the passages, each ended by a separator.
 
-    Where they are too long together, the longest passages lose their ends, all to the same length.
+    If they are too long together, the ends of the longest passages are cut off, all to the same length.
 
     :param tokenizer: See :func:`load_tokenizer`.
     :param question: The question; of a long one the first 64 tokens are read.
@@ -93,7 +93,7 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
 @lru_cache(maxsize=_KEPT)
 def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
     """Find the numbers of a text's tokens, and where each begins and ends."""
-    # One text a call: to wake threads for a few short ones costs more than it saves.
+    # One text per call: waking threads for a few short ones costs more than it saves.
     found = tokenizer.encode(text, add_special_tokens=False)
     offsets = found.offsets[:most]
     return found.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]

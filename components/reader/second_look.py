@@ -40,7 +40,7 @@ class SecondLook:
         self._asked = question_weights(question, weight)
         self._head = question_weights(question_head(question), weight)
         self._shifts = [len(passage_text(title, text)) - len(text) for title, text in passages]
-        # By passage and sentence of a candidate.
+        # What :meth:`_second` found, by passage and sentence of a candidate.
         self._found: dict[tuple[int, int], tuple[Passage | None, frozenset[str]]] = {}
 
     @cached_property
@@ -72,12 +72,12 @@ class SecondLook:
         return held_weight(self._asked, self._held(candidate))
 
     def most_of(self, passage: int) -> float:
-        """Measure how much of the question one sentence of a passage holds at most with its title, from 0 to 1."""
+        """Measure how much of the question the best sentence of a passage holds with its title, from 0 to 1."""
         title = self._titles[passage]
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def is_of_another_time(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is said of another time than the question asks about."""
+        """Check whether a candidate speaks of another time than the question."""
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
             return False
@@ -89,16 +89,16 @@ class SecondLook:
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much the sentence of a candidate holds, its title included, from 0 to 1.
 
-        That is of the question's words, of those of its head, and what a sentence of another passage adds at most.
+        The measures are of the question's words, of its head's, and of the most that another passage's sentence adds.
         """
         held = self._held(candidate)
         added = held_weight(self._asked, self._second(candidate)[1] - held)
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the rarest word of the question that is absent, from 0 to 1: another thing may be asked about.
+        """Weigh the rarest word of the question that is absent, from 0 to 1: another thing may be meant.
 
-        Absent from all passages, from its own, from its sentence with the title, and from these of the question's head.
+        In turn: absent from all passages, from its own, from its sentence and title, and the same for the head.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
@@ -127,7 +127,7 @@ class SecondLook:
         return self._score(self._question, passages)
 
     def _sentence_of(self, candidate: SpanCandidate) -> int:
-        """Find the sentence of a candidate; of a title the one below it that holds most of the question's words."""
+        """Find the sentence of a candidate; for a title, the one below it that holds most of the question's words."""
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]

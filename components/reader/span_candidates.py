@@ -10,7 +10,7 @@ from prefrag.components.reader.reader_input import passage_text
 KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
-# A word of a phrase; it ends before a word that only joins.
+# A word of a phrase; a phrase ends before a word that only joins.
 _INSIDE = (
     r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
     r"[a-z-]{3,}"
@@ -48,7 +48,7 @@ _PATTERNS = (
     ),
 )
 _FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
-# Two sentences, or a title and its text; initials and short forms of names end in fewer small letters.
+# Between two sentences, or a title and its text; initials and abbreviated names end in fewer small letters.
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _STRIPPED = " .,;:'\u2019\u2018-"
 _JOINING_WORDS = (

@@ -38,7 +38,7 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
-# What is kept of passages, each with its question, and of texts: the runs in progress read them at each step.
+# How many passages (each with its question), texts and words are kept: runs in progress read them at each step.
 _KEPT_PASSAGES, _KEPT_TEXTS, _KEPT_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
@@ -62,7 +62,7 @@ class Spans:
     """The candidates of a question with their features.
 
     :param candidates: The spans.
-    :param keys: For each the text by which equal answers are known.
+    :param keys: For each span the text that equal answers share, see :func:`answer_key`.
     :param rows: Their features, a row each; see :data:`FEATURES`.
     """
 
@@ -72,14 +72,14 @@ class Spans:
 
 
 def answer_key(text: str) -> str:
-    """Normalise an answer, so that equal ones are known."""
+    """Normalise an answer, so that equal answers have the same key."""
     words = comparable(text).split()
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Cut a word in lower case to five letters, or a shorter one before the s of a plural."""
+    """Cut a word in lower case to five letters; a shorter one loses the s of a plural."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -102,7 +102,7 @@ class PassageWords:
         self.text = passage_text(title, text)
         self.spoken = f" {comparable(self.text)} "
         if self.text == text:
-            # The number of a record is no name.
+            # The number of a record is not a name.
             self.title = ""
         words = list(_WORD.finditer(self.text))
         self.begins = [word.start() for word in words]
@@ -113,7 +113,7 @@ class PassageWords:
         edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
         self.sentence_covers = [held_weight(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
         self.years = [int(year) for year in YEAR.findall(text)]
-        # The last bracket at each place, to know what is within.
+        # Where brackets begin and end, to know what stands inside.
         self.in_brackets = _bracketed(self.text)
 
 
@@ -196,7 +196,7 @@ def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _
 
 @lru_cache(maxsize=_KEPT_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
-    """List the stems of a question's words that say something, with the weight of each, from 0 to 1."""
+    """List the stems of a question's words, without those that say nothing, with the weight of each, from 0 to 1."""
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 
@@ -208,7 +208,7 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     return {one: value / total for one, value in found.items()}
 
 
-# The last of what is known of a span without the other passages; the features before them need these.
+# How many of a span's own features come after those that depend on the other passages.
 _AFTER = 2
 
 
@@ -268,7 +268,7 @@ def _near_cues(left: list[str], near: set[str]) -> list[float]:
 
 
 class _Links:
-    """Which passage mentions the title of which, and what the years in them say."""
+    """Which passages mention the titles of others, and how their years compare."""
 
     def __init__(self, spoken: str, words: Sequence[PassageWords]):
         count = len(words)
@@ -296,7 +296,7 @@ class _Links:
         ]
 
     def _rank(self, years: Sequence[int], place: int) -> float:
-        """Count how many of the passages that the question names have an earlier year, less those with a later one."""
+        """Count how many of the passages that the question names have an earlier year, minus those with a later one."""
         if not years[place]:
             return 0.0
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
@@ -377,7 +377,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure the share of a question's words that all passages hold, and the largest share that two hold."""
+    """Measure the share of a question's words that all passages together hold, and the largest share that two hold."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -38,7 +38,7 @@ def sure_features(
     :param question: The question.
     :param passages: Title and text of each passage.
     :param spans: The spans.
-    :param chosen: For each of the best answers its span, how it was chosen (a score), and its row of
+    :param chosen: For each of the best answers the place of its span, its score in the choice, and its row of
         :func:`~prefrag.components.reader.choice_features.choice_features`; the chosen one first.
     :param scores: What the encoder says.
     :param look: The second look at the passages.

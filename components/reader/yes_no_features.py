@@ -99,6 +99,6 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Find whether the first two of some sets share a value."""
+    """Check whether the first two sets that are not empty share a value; not a number if there are fewer."""
     held = [one for one in sets if one]
     return float(not held[0].isdisjoint(held[1])) if len(held) >= 2 else float("nan")

@@ -26,7 +26,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Give the answer if it is likely enough, else search for what is open, else stop without one."""
+    """Answer if an answer is likely enough; else search for what is still open; else stop without an answer."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -54,7 +54,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Yes and no are never given: which of them is likelier says nothing about a sentence that supports it.
+    # Never answer yes or no: which of the two is likelier does not show that a sentence supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -67,19 +67,19 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# The passage of the next hop is usually named in one of the two best. If the web is searched, few names go out.
+# One of the two best documents usually names the passage of the next hop. Few names, as they may go to the web.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2
 
 
 def next_query(state: State) -> str | None:
-    """Make the query for the next hop: first the question, then what the last search found with what it left open.
+    """Make the query for the next hop: first the question, later what the last search found and what it left open.
 
-    A query has the names in the two best documents of the last search, starting with the sentences nearest to the
-    question, and the words of the question that neither document holds. Names that were searched for before are left
-    out. There is no query if the preferred source takes only the question and has been asked it, nor for the last step
-    that the pipeline allows if the question does not describe one thing by another.
+    A later query joins the names in the two best documents of the last search, starting with the sentences nearest to
+    the question, and the question's words that neither document holds. It leaves out names that were searched for
+    before. A preferred source that takes only the question gets no second query, and the last step that the pipeline
+    allows gets one only if the question describes one thing by another.
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)

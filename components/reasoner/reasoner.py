@@ -43,9 +43,9 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 class AnswerFormat:
     """What a final answer looks like.
 
-    :param words: In words; None for those of the run's ``answer_type`` (table 19).
-    :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
-        never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
+    :param words: Its description in the prompt; None for that of the run's ``answer_type`` (table 19).
+    :param cite: Ask for the marks of the passages behind the answer, if the run's ``prompts`` are ``product``. GGUF
+        files and the models that ``tags`` is for are never asked, because they were not trained to give them.
     """
 
     words: str | None = None
@@ -56,7 +56,7 @@ class AnswerFormat:
 class Reasoner:
     """Render the transcript, call the model, and keep the first step of its reply (section 3.2 of PrefRAG).
 
-    Where there is no model, a reader takes the step: it answers if an answer is likely enough, and else searches.
+    Without a model, a reader takes the step: it answers if an answer is likely enough, and otherwise searches.
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -86,19 +86,19 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param reader: What takes the steps where there is no model, because the environment names none.
+        :param reader: The reader that takes the steps if the environment names no model.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is what models trained by reinforcement to search write (Search-R1), and a ``TagsFormat`` the
-            same with other settings (ReSearch); ``cot`` is a chain of thought, each sentence of which is the next query
-            (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
+            API; ``tags`` is the format of models trained by reinforcement to search (Search-R1), and a ``TagsFormat``
+            the same with other settings (ReSearch); ``cot`` is a chain of thought in which each sentence is the next
+            query (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, or its words alone.
         :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
-        :param prompt: A prompt file instead of the format's: one of your own, or a shipped one. With ``must_answer``
-            ``answer_once`` wants the answer alone, and ``answer_with_analysis`` an analysis before it (table 9 of
-            DR-RAG); where a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
+        :param prompt: A prompt file in place of the format's: one of your own, or a shipped one. With ``must_answer``,
+            ``answer_once`` asks for the answer alone, and ``answer_with_analysis`` for an analysis before it (table 9
+            of DR-RAG); if a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
@@ -189,10 +189,10 @@ class Reasoner:
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Continue the conversation with a question of another component, behind the last observation.
+        """Continue the conversation after the last observation with a question from another component.
 
-        Returns the arguments of :meth:`ModelCall.prepare`; None for a prompt that is not the product's own, and in the
-        formats for models that were trained for one task.
+        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or the format
+        is for models that were trained for one task.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
@@ -208,7 +208,7 @@ class Reasoner:
         )
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
-        """Write the conversation up to now; a question at its end takes the place of the next step."""
+        """Write the conversation so far; ``further`` at its end takes the place of the next step."""
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
@@ -287,8 +287,8 @@ class Reasoner:
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # A method whose only call is this one has no earlier step that was used up, and a model that wants no further
-        # search was not forced to stop.
+        # Forced only if earlier steps were used up, so not in a method with this call alone, nor if the model itself
+        # wanted no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)

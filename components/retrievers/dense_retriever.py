@@ -135,7 +135,7 @@ class DenseRetriever(Block):
     run = blocking(run_async)
 
     def _check(self, filters: dict[str, Any] | None) -> None:
-        # The packaged retriever would silently apply such filters in another way than they are written.
+        # The packaged retriever would silently apply such filters differently from how they are written.
         if self._fields is not None:
             refuse_analysed_fields(filters)
 

@@ -44,7 +44,7 @@ class ElasticsearchMultiMatchRetriever(Block):
     print(ElasticsearchMultiMatchRetriever(store, top_k=5).run(query="squares of Vienna")["documents"])
     ```
 
-    Many documents are written fastest with `store.write_documents(documents, policy, refresh=False)`, followed by one
+    To write many documents fast, call `store.write_documents(documents, policy, refresh=False)`, and at the end once
     `store.client.indices.refresh(index="my-index")`.
     """
 
@@ -59,7 +59,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         :param document_store: The store to search.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters on every search; those of a run are added.
-        :raises ValueError: When the store is of another class, top_k is under 1 or the boost not above 0.
+        :raises ValueError: When the store is of another class, or top_k is under 1.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
             raise ValueError(
@@ -79,7 +79,7 @@ class ElasticsearchMultiMatchRetriever(Block):
             and `title_key`, which `prefrag index` fills and `TitleMentionRetriever` searches.
         """
         return {
-            # Otherwise a first value that looks like a date makes every other text in its field an error.
+            # Otherwise, once a field's first value looks like a date, any other text in it is an error.
             "date_detection": False,
             "properties": {
                 "title": {"type": "text", "analyzer": language},
@@ -215,7 +215,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 def _each_word_once(text: str) -> str:
     """Remove repeated words from a text, so that each counts once, as in the embedded index."""
-    # The server counts them twice, which costs 2 points of recall at 5 on MuSiQue where a passage is the query.
+    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue where a passage is the query.
     found: dict[str, str] = {}
     for word in text.split():
         found.setdefault(word.strip(punctuation).lower(), word)

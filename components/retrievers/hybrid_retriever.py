@@ -36,7 +36,7 @@ _Call = tuple[Retriever, dict[str, Any]]
 class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out and listed in `errors`; this one fails only when all
+    A retriever that fails or does not reply in time is left out and listed in `errors`; the hybrid fails only when all
     do. Documents with the same id count as the same.
 
     ```python

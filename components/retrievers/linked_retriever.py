@@ -38,7 +38,7 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages that a query and the contents of documents mention, in that order, without those given."""
+        """Find the passages, except these documents, that a query and the documents mention, in that order."""
 
 
 @component
@@ -48,8 +48,8 @@ class LinkedRetriever(Block):
     The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
     steps have observed: the second passage of a question with two hops is often named only in the first. A classifier
     of pairs (section 2.2.2 of DR-RAG) estimates how likely each candidate and one of those documents are both needed
-    for the question, and the rank by words is added. What has been observed already may be found again: the
-    ``observed_last`` of a source puts it behind the new.
+    for the question, and the rank by words is added. Passages that were observed already may be found again: the
+    ``observed_last`` of a source puts them after the new ones.
 
     A :class:`RetrievalSource` passes the question and the observed documents to it.
 
@@ -88,9 +88,9 @@ class LinkedRetriever(Block):
         :param engine: The scorer of pairs; by default the shipped trees, with the words of the store.
         :param top_k: The most documents to return.
         :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
-        :param first_stage_depth: The number of best new documents by words, and of those that the query mentions, whose
-            texts are searched for titles.
-        :param link_depth: The most documents that those and the observed ones mention.
+        :param first_stage_depth: How many of the best new documents by words, and how many of those that the query
+            mentions, have their texts searched for titles.
+        :param link_depth: The most documents to add of those that these texts and the observed ones mention.
         :param observed_depth: The number of latest observed documents whose texts are searched for titles.
         :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
             for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words
@@ -153,8 +153,8 @@ class LinkedRetriever(Block):
         :param filters: Haystack's filters, for the parts that take them.
         :param question: The question of the run; by default the query.
         :param observed: The documents of earlier steps, from any source; they are returned only if found again.
-        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why
-            there are no links, where they fail; and `lookups`: the queries of all parts.
+        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why the
+            links failed, if they did; and `lookups`: the queries of all parts.
         :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
         :raises FilterError: When a part cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.

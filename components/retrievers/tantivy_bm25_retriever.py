@@ -8,7 +8,7 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 
-# Beyond this size a search takes longer than starting a thread, which lets others run meanwhile.
+# From this size on a search takes longer than starting a thread, and a thread lets other runs go on meanwhile.
 _LARGE = 200_000
 
 

@@ -91,10 +91,10 @@ class TitleMentionRetriever:
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
-        :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
-            query before the documents; then the second of every title, and so on. They have that score, but the
-            embedded store does not score the only passage of a title. And `lookups`: the texts whose titles were
-            looked up.
+        :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
+            (in the query, then in the documents); then each title's second passage, and so on. They have this score,
+            except that the embedded store does not score the only passage of a title. `lookups`: the number of texts
+            whose titles were looked up.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
@@ -133,7 +133,7 @@ class TitleMentionRetriever:
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
     def _passages_to_fetch(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """Count the passages to fetch of a title, so that enough remain without those that were given."""
+        """Count the passages to fetch for a title, so that enough remain after the given ones are left out."""
         return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
     def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:

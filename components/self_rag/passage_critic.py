@@ -65,13 +65,13 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 
 @dataclass(frozen=True)
 class Critique:
-    """An answer from one passage, and what its model says of it."""
+    """An answer from one passage, and the model's critique of it."""
 
     answer: str = ""  # the answer; empty where the passage gives none
     relevant: bool = False  # whether the passage is relevant (IsRel)
     support: Support = "none"  # how far the passage supports the answer (IsSup)
     usefulness: int | None = None  # how good an answer it is, from 1 to 5 (IsUse); None where it cannot be read
-    parsed: bool = False  # whether all three critiques could be read; one that could not counts as no support
+    parsed: bool = False  # whether all three critiques could be read; an unreadable one adds nothing
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
@@ -106,12 +106,12 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always`` searches; ``adaptive`` calls the model first to decide whether to (Retrieve). A
-            decision that cannot be read twice searches, but never a run's external source.
-        :param weights: The weights of the critiques that differ from 1.0 for ``relevance`` and ``support`` and 0.5 for
-            ``usefulness``.
-        :param concurrency: The passages that are criticised at the same time in the asynchronous engine; one where the
-            model is in this process.
+        :param retrieval: ``always`` searches; ``adaptive`` calls the model first to decide whether to (Retrieve). If
+            the decision cannot be read in two attempts, the run searches, but only if it has no external source.
+        :param weights: The weights to change, by critique; the others are 1.0 for ``relevance`` and ``support`` and 0.5
+            for ``usefulness``.
+        :param concurrency: The number of passages that are criticised at the same time in the asynchronous engine; one
+            if the model is in this process.
         :param prompt: A prompt file for the answer from a passage.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When a setting makes no sense, or a prompt file does not exist.
@@ -156,7 +156,7 @@ class PassageCritic:
             async with limit:
                 forked = replace(state, usage=Usage(), events=())
                 if failures:
-                    # The model is down: what has not been sent yet would fail as well.
+                    # The model is down, so calls that have not been sent yet would fail as well.
                     return None, forked
                 try:
                     call = self._prepare(forked, document)

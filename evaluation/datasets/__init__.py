@@ -1,4 +1,4 @@
-"""Read the published datasets in the form of the harness: questions and their passages."""
+"""Read the published datasets into the harness's own form: questions and passages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORMATS = {
     "beir": _Format(None, beir.passages, beir.recognises),
     "dpr": _Format(None, dpr.passages),
 }
-# These formats ship passages with their questions, so a passage is repeated for each of its questions.
+# These formats ship passages with each question, so a passage of several questions is repeated.
 _REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
 _BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
 _HEAD_BYTES = 4096
@@ -49,8 +49,8 @@ _HEAD_BYTES = 4096
 def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: int | None = None) -> list[Question]:
     """Read the questions of a file.
 
-    ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError when it is unknown or has no questions, a record is
-    not of that form, there is no question, or two have the same id.
+    ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError if the format is unknown or has no questions, if a
+    record is not in that format, if the file has no question, or if two questions have the same id.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}.")
@@ -73,8 +73,8 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
 def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
     """Read the passages of a corpus, or those that a file ships with its questions, one after another.
 
-    Their ids are those that the questions of the dataset name. Memory does not grow with a corpus; for a file of
-    questions, whose passages are yielded once each, it grows by some 100 bytes a passage.
+    The questions of the dataset name passages by the same ids. Memory use does not grow with a corpus. From a file of
+    questions, each passage is yielded once, which takes some 100 bytes of memory per passage.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
@@ -113,7 +113,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Return the question on one line, because further lines of a prompt are other parts of it."""
+    """Put the question on one line, because a prompt starts a new part on each line."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

@@ -1,4 +1,4 @@
-"""A corpus of BEIR as published: ``corpus.jsonl``, a JSON object a line with ``_id``, ``title`` and ``text``."""
+"""A corpus of BEIR as published: ``corpus.jsonl``, one JSON object per line with ``_id``, ``title`` and ``text``."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ A JSON object whose ``questions`` have ``id``, ``body``, ``type``, ``exact_answe
 abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of other types are left out.
 
 The file has no abstracts, only their snippets, so a passage is all snippets of one abstract in the whole file, and its
-id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold passages of a question are those that
-its snippets are from; without snippets, those it lists. A file has some ten megabytes and is read as a whole.
+id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold passages of a question are those its
+snippets come from, or, if it has none, those it lists. A file has some ten megabytes and is read as a whole.
 """
 
 from __future__ import annotations

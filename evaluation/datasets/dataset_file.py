@@ -23,10 +23,10 @@ _BLANK = re.compile(r"\s*")
 
 
 class DatasetFile:
-    """A file of a dataset, or a folder or archive of them, which counts the bytes that were read.
+    """A file of a dataset, or a folder or archive of such files, which counts the bytes that were read.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. The folder that holds it also counts these
-    bytes.
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. A folder also counts the bytes read from its
+    files.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
@@ -43,7 +43,7 @@ class DatasetFile:
 
     @property
     def suffix(self) -> str:
-        """The ending of the name without that of a compression, for example ``.tsv`` of ``x.tsv.gz``."""
+        """The file name's suffix, ignoring that of a compression: ``.tsv`` for ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
@@ -92,7 +92,7 @@ class DatasetFile:
                     yield number, line
 
     def json_lines(self) -> Iterator[tuple[int, Any]]:
-        """Read a JSON value a line."""
+        """Read one JSON value per line."""
         for number, line in self.lines():
             try:
                 value = json.loads(line.decode("utf-8-sig"))
@@ -126,7 +126,7 @@ class DatasetFile:
     def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Convert records, and name a record that cannot be converted."""
+        """Convert records; the error for one that cannot be converted names it."""
         for number, record in records:
             try:
                 things = list(convert(record))
@@ -139,7 +139,7 @@ class DatasetFile:
             yield from things
 
     def count(self, read: int) -> None:
-        """Add to the position."""
+        """Count bytes that were read, here and in the folder that holds the file."""
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
@@ -245,7 +245,7 @@ class _JsonText:
                 value, self._position = self._decoder.raw_decode(self._buffer, self._position)
                 return value
             except (ValueError, RecursionError) as error:
-                # Incomplete JSON looks like invalid JSON, but no record is longer than the limit.
+                # Incomplete JSON looks like invalid JSON, so read on, up to the limit for one record.
                 if len(self._buffer) - self._position > MOST_RECORD_BYTES or not self._more():
                     raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
 

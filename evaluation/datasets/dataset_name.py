@@ -11,7 +11,7 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# The ids of HotpotQA and 2WikiMultiHopQA contain those of the few machines that made them.
+# The ids of HotpotQA and 2WikiMultiHopQA contain the ids of the few machines that made them.
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),

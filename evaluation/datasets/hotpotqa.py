@@ -26,7 +26,7 @@ def recognises(record: dict[str, Any]) -> bool:
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    The gold passages are known by their titles, so in the full-wiki setting also where the context lacks them.
+    The gold passages are named by title, so they are known even if the context of the full-wiki setting lacks them.
     """
     return file.convert_records(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
 

@@ -1,7 +1,7 @@
 """The questions that the IRCoT release drew from HotpotQA, 2WikiMultiHopQA and MuSiQue.
 
-``processed_data/<dataset>/test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100) and the whole sets: a
-JSON object a line with ``question_id``, ``question_text``, ``answers_objects`` (``spans``, of which each counts as
+``processed_data/<dataset>/test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100) and the whole sets:
+one JSON object per line with ``question_id``, ``question_text``, ``answers_objects`` (each of their ``spans`` counts as
 right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). Their passages have the same ids as
 in the dataset's own files.
 """
@@ -42,7 +42,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
     contexts = list(_contexts(path, record))
-    # A paragraph may be given twice, and supporting once.
+    # A paragraph may occur twice and be marked as supporting only once.
     gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,

@@ -1,10 +1,10 @@
 """The project's own form: questions and passages as JSON lines.
 
-A question: ``id``, ``question``, ``answers``, and where it has them ``type``, ``supporting_ids``, ``candidate_ids``,
+A question: ``id``, ``question``, ``answers``, and optionally ``type``, ``supporting_ids``, ``candidate_ids``,
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
-(false, with no ``answers``, where none is right), ``sentences`` (those of the documents that state the answer) and
+(false, with no ``answers``, if no answer is right), ``sentences`` (the document sentences that state the answer) and
 ``history`` (earlier turns, each with ``role`` and ``content``).
-A passage: ``id``, ``title``, ``text``, and ``source`` where a corpus names the simulated source that holds it.
+A passage: ``id``, ``title``, ``text``, and ``source`` if the corpus names the simulated source that holds it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for `source` of a line, because `source` in a document is the source that found it.
+# The metadata key for a line's `source`; a document's own `source` is the source that found it.
 SPLIT = "source_split"
 
 

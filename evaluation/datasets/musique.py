@@ -1,9 +1,9 @@
 """MuSiQue as published: ``musique_ans_v1.0_dev.jsonl``, ``musique_full_v1.0_dev.jsonl`` and the training sets.
 
-A JSON object a line with ``id``, ``question``, ``answer``, ``answer_aliases``, ``answerable``, ``paragraphs`` (``idx``,
-``title``, ``paragraph_text``, ``is_supporting``) and ``question_decomposition`` (``question``, ``answer``,
-``paragraph_support_idx``). In the full version each question comes a second time with a supporting passage taken away
-and ``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
+One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases``, ``answerable``, ``paragraphs``
+(``idx``, ``title``, ``paragraph_text``, ``is_supporting``) and ``question_decomposition`` (``question``, ``answer``,
+``paragraph_support_idx``). The full version repeats each question without one of its supporting passages and with
+``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from prefrag.components.text.passage_record import PassageRecord
 
 
 def id_by_title(title: str) -> str:
-    """Name a passage by its title, where the dataset itself does so: HotpotQA and 2WikiMultiHopQA.
+    """Name a passage by its title, as HotpotQA and 2WikiMultiHopQA do themselves.
 
     The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed
     and blanks collapsed.
@@ -24,7 +24,7 @@ def id_by_title(title: str) -> str:
 
 
 def id_by_text(title: str, text: str) -> str:
-    """Name a passage by its title and text, where several may share a title: MuSiQue."""
+    """Name a passage by its title and text, for MuSiQue, where several passages may share a title."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
     content = f"{title.strip()}\n{text.strip()}".encode()
@@ -32,7 +32,7 @@ def id_by_text(title: str, text: str) -> str:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences to a text; in some datasets they begin with a blank, in others not."""
+    """Join sentences into a text, whether or not each begins with a blank, as in some datasets."""
     return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
 
 

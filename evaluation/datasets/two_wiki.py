@@ -1,8 +1,8 @@
 """2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, of ``data.zip`` or ``data_ids_april7.zip``.
 
-The form of HotpotQA, and ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
-``id_aliases.json``: a JSON object a line with ``Q_id``, ``aliases`` and ``demonyms``. Where that file lies beside the
-questions, the other names of an answer count as right, as in the dataset's evaluation script of version 1.1.
+The form of HotpotQA plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
+``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If that file lies beside the
+questions, the aliases of an answer count as right, as in the dataset's evaluation script of version 1.1.
 """
 
 from __future__ import annotations

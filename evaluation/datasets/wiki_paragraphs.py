@@ -1,7 +1,7 @@
 """The first paragraph of every article of a Wikipedia, as HotpotQA and 2WikiMultiHopQA publish them.
 
 HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, as it is or unpacked to its folders of
-``wiki_*.bz2`` (5.2 million articles): a JSON object a line with ``id``, ``url``, ``title`` and ``text``, the sentences.
+``wiki_*.bz2`` (5.2 million articles): one JSON object per line with ``id``, ``url``, ``title``, ``text`` (sentences).
 2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The passages have the ids that
 the questions of the dataset name.
 """

@@ -1,4 +1,4 @@
-"""Score an answer in our way; ``official.py`` has the datasets' own scores, ``authors.py`` those of PrefRAG's code.
+"""Score an answer in our way; ``official.py`` has the datasets' own scores and those of PrefRAG's code.
 
 Every score is between 0 and 1, and is that of the best-matching alias.
 """
@@ -20,8 +20,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as ``acc``, ``acc_word``, ``em`` and ``f1``.
 
-    The answer to a yes/no question contains the word if it does not contain the other one as well; for BioASQ, where
-    all questions are of that kind, this is ``acc`` too.
+    For a yes/no question, ``acc_word`` requires the right word and not the other one as well. For BioASQ, where all
+    questions are of that kind, ``acc`` does so too.
     """
     golds = question.answers
     word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
@@ -34,9 +34,9 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a right answer is anywhere in an answer, in upper or lower case.
+    """Check whether a right answer is anywhere in an answer, ignoring case.
 
-    So does the code of the PrefRAG authors (section 4.1 names the metric). "Norway" contains "no".
+    The PrefRAG authors' code does the same (section 4.1 names the metric). "Norway" contains "no".
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
@@ -58,8 +58,8 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Check whether a person would accept an answer as right even though the strings differ.
 
-    It lies in a right answer as whole words and has half of its words, or equals one without the preposition before it
-    and with numbers up to twelve as digits ("two" is "2", "in Germany" is "Germany").
+    The answer must occur in a right one as whole words and have at least half of its words. Leading prepositions are
+    ignored, and numbers up to twelve count as digits ("two" is "2", "in Germany" is "Germany").
     """
     return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
 
@@ -76,8 +76,8 @@ def _fair(answer: list[str], gold: list[str]) -> bool:
 def f1(answer: str, golds: Sequence[str]) -> float:
     """Measure how many words an answer shares with a right one, both normalised.
 
-    It is the harmonic mean of the share of its words that are in a right answer and the share of that answer's words
-    that are in it; 1 where :func:`em` is 1, also when normalisation leaves no words.
+    F1 is the harmonic mean of precision, the share of its words that are in the right answer, and recall, the share of
+    the right answer's words that are in it. It is 1 where :func:`em` is 1, even if normalisation leaves no words.
     """
     return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
 
@@ -93,7 +93,7 @@ def overlap(answer: str, gold: str) -> tuple[float, float, float]:
 
 
 def normalise(text: str) -> str:
-    """Normalise an answer as SQuAD does: lower case, no ASCII punctuation, English articles or superfluous spaces."""
+    """Normalise an answer as SQuAD does: lower case, without ASCII punctuation, English articles or extra spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 

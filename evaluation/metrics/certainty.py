@@ -8,9 +8,9 @@ from typing import Any
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
-# From this F1 on an answer counts as right even if it does not contain a gold answer.
+# An answer with at least this F1 counts as right even if it does not contain a gold answer.
 NEAR = 0.8
-# From this F1 on a shown sentence counts as a gold one.
+# A shown sentence with at least this F1 counts as a gold one.
 SAME = 0.6
 
 
@@ -20,7 +20,7 @@ def is_withheld(result: Mapping[str, Any]) -> bool:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer holds a gold answer as words, or has an F1 of 0.8 and more."""
+    """Check whether an answer contains a gold answer as whole words, or has an F1 of at least 0.8."""
     scores = answer_scores(question, answer)
     return bool(scores["acc_word"]) or scores["f1"] >= NEAR
 
@@ -28,10 +28,10 @@ def is_right(question: Question, answer: str) -> bool:
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
     """Score what a run gave and what it withheld.
 
-    :returns: ``answered`` (``said_unknown`` of a question without an answer), ``right_of_given`` and ``fair_of_given``
-        where an answer was given, else ``evidence_held`` (not for yes or no, which no sentence holds) and, for a
-        question with gold passages, ``evidence_gold``; ``guess_em`` for every question with an answer, with the guess
-        in place of one that was withheld. From 0 to 1.
+    :returns: Scores from 0 to 1: ``answered`` (``said_unknown`` if the question has no answer); if an answer was given,
+        ``right_of_given`` and ``fair_of_given``, else ``evidence_held`` (not for yes or no, which no sentence contains)
+        and, for a question with gold passages, ``evidence_gold``; and for every question that has an answer
+        ``guess_em``, which scores the guess if the answer was withheld.
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -54,11 +54,11 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 
 
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the sentences that are shown: those of the evidence, or of the passages cited where an answer is given.
+    """Score the sentences that are shown: those of the evidence, or if an answer is given, of the passages it cites.
 
-    :returns: ``sentence_1`` and ``sentence_3``: 1 where the first, or one of the first three, is a gold sentence or
-        nearly one (an F1 of 0.6: a line of a sentence that was wrapped is a part of it). None for a question without
-        gold sentences.
+    :returns: ``sentence_1`` and ``sentence_3``: 1 if the first, or one of the first three, is a gold sentence or nearly
+        one (an F1 of 0.6, because a wrapped sentence may be shown only in part). No scores for a question without gold
+        sentences.
     """
     if not question.sentences:
         return {}
@@ -81,11 +81,11 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the queries that left, for a question of which is known whether the preferred source answers it.
+    """Score the queries that left, if it is known whether the preferred source answers the question.
 
-    :returns: ``needless_queries`` (1 where one left although it does); where one left, ``words_typed``, the share of
-        the words of all that left which stand in the question or an earlier turn, and ``asked_as_typed`` of a question
-        that nothing at home answers: 1 where each query is the question itself. From 0 to 1.
+    :returns: Scores from 0 to 1. If the preferred source answers it, ``needless_queries``: 1 if any query left. If any
+        left, ``words_typed``: the share of their words that stand in the question or an earlier turn. If some left and
+        the preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
     """
     if question.answerable is None:
         return {}

@@ -11,12 +11,12 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "looku
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the costs and failures of a run.
 
-    :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
-        of appendix A.6 of PrefRAG, ``lookups`` (queries that these sent), ``prompt_tokens``, ``completion_tokens``,
-        ``cached_tokens`` (of those read, where the server says so),
+    :returns: ``documents_per_question`` (given to the model, each counted once), ``llm_calls``, the five counts of
+        retrievals of appendix A.6 of PrefRAG, ``lookups`` (the queries that these sent), ``prompt_tokens``,
+        ``completion_tokens``, ``cached_tokens`` (the part of the prompt tokens that the server reports as cached),
         ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
-        ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or
-        less, because of an error that the run survived).
+        ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (searches that found
+        nothing, or less, because of an error that the run survived).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
@@ -44,8 +44,8 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be read.
 
-    Those of the reasoner are counted in the steps (the trace leaves out the one that ends the loop), those of the
-    judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters in the trace.
+    The reasoner's replies are counted in the steps, because the trace leaves out the one that ends the loop. Those of
+    the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())

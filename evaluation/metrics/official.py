@@ -1,7 +1,7 @@
 """Score an answer as the datasets' own evaluation scripts do.
 
-The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so their rules are written
-here and checked in the tests on cases that were computed with them.
+The scripts share SQuAD's normalisation and differ in the later steps. They are not packages, so their rules are written
+here, and the tests check them on cases that were computed with the scripts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _CLOSED = ("yes", "no", "noanswer")
 def official_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the script of its dataset does.
 
-    :returns: ``official_em`` and ``official_f1``, for HotpotQA and 2Wiki also
-        ``official_precision`` and ``official_recall``; for BioASQ's yes/no questions ``official_accuracy``, and nothing
-        for its others. A dataset without a script of its own is scored as SQuAD 1.1.
+    :returns: ``official_em`` and ``official_f1``; for HotpotQA and 2Wiki also ``official_precision`` and
+        ``official_recall``. For BioASQ only ``official_accuracy`` of yes/no questions, and nothing for other
+        questions. A dataset without a script of its own is scored as SQuAD 1.1.
     """
     if question.dataset == "bioasq":
         scores = bioasq(answer, question.answers[0]) if question.is_yes_no else {}
@@ -68,9 +68,9 @@ def bioasq(answer: str, gold: str) -> dict[str, float]:
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Compute BioASQ's measure of a whole run: the mean of the F1 of the labels yes and no.
 
-    The script treats an answer only as right or wrong, so every wrong one counts against both labels, an unreadable one
-    too; a label that is never right has an F1 of 0, also when no question has it. The scores are ``official_f1_yes``,
-    ``official_f1_no`` and ``official_macro_f1``; none without questions.
+    To the script an answer is only right or wrong, so every wrong one, even an unreadable one, counts against both
+    labels. A label that is never right has an F1 of 0, even if no question has that label. The scores are
+    ``official_f1_yes``, ``official_f1_no`` and ``official_macro_f1``; there are none without questions.
     """
     if not accuracies:
         return {}

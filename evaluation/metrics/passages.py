@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-# The numbers of documents a retrieval that PrefRAG compares (section 4.3).
+# The numbers of documents per retrieval that PrefRAG compares (section 4.3).
 RANKS = (3, 5, 7)
 # Some BioASQ questions have far more gold passages than a model is shown, so recall is capped at this many.
 ENOUGH = 5
@@ -13,7 +13,7 @@ ENOUGH = 5
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
     """Score the documents that the model was shown; a question without gold passages has no scores.
 
-    They are ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``.
+    The scores are ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5``, ``_7``.
     """
     if not gold:
         return {}
@@ -37,7 +37,7 @@ def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
 
 
 def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = ENOUGH) -> float:
-    """Measure the recall of a question as if it had at most so many gold passages."""
+    """Measure the recall of a question as if it had at most ``enough`` gold passages."""
     wanted = min(enough, len(set(gold)))
     return min(_hits(shown, gold), wanted) / wanted
 

@@ -13,14 +13,14 @@ from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score a result; each score is defined where it is worked out.
+    """Score a result; each score is defined by the function that computes it.
 
-    An empty answer scores 0 in everything, including what was found, because such a run failed. If the reader or the
-    pipeline deliberately gives no answer, the answer scores 0 but what was found counts.
+    An empty answer scores 0 in everything, including retrieval, because such a run failed. If the reader or the
+    pipeline deliberately gives no answer, the answer scores 0 but its retrieval counts.
 
-    :returns: Scores from 0 to 1. A question without gold answers has none of the scores of an answer, one without gold
-        passages none of what was found: they are out of the denominators. One that nothing answers has those of
-        what was given and withheld.
+    :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and one without gold passages no
+        retrieval scores, so neither enters those denominators. A question that nothing answers has the scores of what
+        was given and withheld.
     """
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)
@@ -40,7 +40,7 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
         **official_scores(question, answer),
         **authors_scores(question, answer),
     }
-    # Normalisation leaves nothing of a gold answer such as "A", so nothing could ever equal it.
+    # A gold answer such as "A" is empty after normalisation, so an empty answer would equal it.
     return {
         **(answered if answer else dict.fromkeys(answered, 0.0)),
         **certainty_scores(question, result, answer),

@@ -15,10 +15,10 @@ from prefrag.evaluation.question import Question
 def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
-    A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; its costs up to then
-    count. Questions without gold passages are left out of the denominators of recall and precision. The scores are
-    computed again from the results, so ``scores`` in a prediction is not read. The summary has ``n``, ``errors``
-    (questions whose run failed), every score in percent, every count as the mean a question, ``llm_calls_by_caller``,
+    A question whose run failed (see :func:`has_failed`) stays in every denominator with scores of 0; its costs until
+    then count. Questions without gold passages are left out of the denominators of recall and precision. The scores
+    are computed again from the results; ``scores`` in a prediction is not read. The summary has ``n``, ``errors``
+    (questions whose run failed), every score in percent, every count as its mean per question, ``llm_calls_by_caller``,
     ``seconds_per_question`` and ``by_type`` (the same for each type of question), all unrounded.
     """
     if not predictions:
@@ -37,7 +37,7 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether the run of a question broke off, or ended without an answer where none was withheld."""
+    """Check whether the run of a question broke off, or ended without an answer that it deliberately withheld."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

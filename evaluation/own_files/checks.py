@@ -14,7 +14,7 @@ from typing import Any
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.pdf_files import read_pdf
 
-# Between words there may be a hyphen with a line break, a column, or nothing, if a PDF lost its spaces.
+# Words may be separated by a hyphen and a line break, by a column, or by nothing if a PDF lost its spaces.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
 
@@ -42,12 +42,12 @@ def read_text(path: Path) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Remove capitals and everything between the words."""
+    """Lower the case and remove everything between the words."""
     return _BLANKS.sub("", text).lower()
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Find faults: a sentence or an answer that is not where it should be, or a fact that should be absent."""
+    """Find faults: sentences or answers that are not where they should be, and facts that should be absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}

@@ -1,11 +1,11 @@
-"""Make the documents that the questions about people's own files are asked of, and check the questions against them.
+"""Make the documents for the questions about people's own files, and check the questions against them.
 
 python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--train | --languages]
 
-The manuals come out of Debian packages, pinned in packages.json; the files of four invented organisations are written
-from organisations/*.yaml. Manual pages are set with groff, which has to be there. With --train it makes the documents
-of train.jsonl instead (packages_train.json, organisations/train/*.yaml), with --languages those of the questions in
-six languages, which languages.json pins.
+The manuals come from Debian packages, pinned in packages.json; the files of four invented organisations are written
+from organisations/*.yaml. Manual pages are set with groff, which must be installed. --train makes the documents of
+train.jsonl instead (packages_train.json, organisations/train/*.yaml), --languages those of the questions in six
+languages, pinned in languages.json.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def read_packages(name: str) -> list[dict[str, Any]]:
 
 
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
-    """Read a .deb file from a folder, into which apt-get fetches it where it is not there."""
+    """Read a .deb file from a folder; if it is not there, apt-get fetches it."""
     name, version = package["package"], package["version"]
-    # A mirror leaves the epoch out of the name, apt-get writes it with %3a.
+    # File names on a mirror lack the epoch; apt-get writes it with %3a.
     shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
     if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
@@ -56,7 +56,7 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
 
 
 def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
-    """Read the files of a package: an ar archive, whose members begin at even places, with a tar archive in it."""
+    """Read the files of a package: a tar archive inside an ar archive, whose members begin at even offsets."""
     start = len(b"!<arch>\n")
     while start < len(deb):
         name, size = deb[start : start + 16], int(deb[start + 48 : start + 58])
@@ -76,7 +76,7 @@ def _set_manual_page(source: bytes) -> bytes:
 
 
 def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
-    """Write the wanted files of a package, unpacked, with a suffix that says what they are; return how many."""
+    """Unpack the wanted files of a package, with a suffix for their type, and return how many there are."""
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
     for name, data in _read_members(deb):
@@ -96,12 +96,12 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 
 
 def make_documents(
-    folder: Annotated[Path, typer.Argument(help="Where the documents go; it may not be there yet.")],
-    packages: Annotated[Path | None, typer.Option(help="The .deb files; what is missing is fetched into it.")] = None,
-    train: Annotated[bool, typer.Option(help="Those of the questions for fitting instead.")] = False,
-    languages: Annotated[bool, typer.Option(help="Those of the questions in six languages instead.")] = False,
+    folder: Annotated[Path, typer.Argument(help="Where the documents go; it must not exist yet.")],
+    packages: Annotated[Path | None, typer.Option(help="The .deb files; missing ones are fetched into it.")] = None,
+    train: Annotated[bool, typer.Option(help="Make those of train.jsonl instead.")] = False,
+    languages: Annotated[bool, typer.Option(help="Make those in six languages instead.")] = False,
 ) -> None:
-    """Make the documents, check the questions, and say what there is."""
+    """Make the documents, check the questions, and print what was made."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
     pins = "packages_train.json" if train else "languages.json" if languages else "packages.json"
@@ -109,7 +109,7 @@ def make_documents(
         if train and languages:
             raise BadInput("--train and --languages make different documents: choose one.")
         if folder.exists():
-            raise BadInput(f"{folder} is there already: name a folder that is not.")
+            raise BadInput(f"{folder} exists already: name a new folder.")
         if not shutil.which("groff"):
             raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
         for package in read_packages(pins):

@@ -15,7 +15,7 @@ _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read the files of all organisations of dev and test, or of train: each with its path and what is in it."""
+    """Read the files of all organisations of dev and test, or of train: the path and content of each."""
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
@@ -31,7 +31,7 @@ def write_organisations(folder: Path, train: bool = False) -> int:
 
 
 def make_file(file: dict[str, Any]) -> bytes:
-    """Make one file in the format that its name says."""
+    """Make one file in the format of its suffix."""
     if file["path"].endswith(".docx"):
         return _at_a_fixed_time(_make_docx(file["blocks"]))
     if file["path"].endswith(".xlsx"):
@@ -88,7 +88,7 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
 
 
 def _at_a_fixed_time(archive: bytes) -> bytes:
-    """Pack the file of an office suite again, without the time at which it was made."""
+    """Pack an office file again with a fixed date, so that its bytes are always the same."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():

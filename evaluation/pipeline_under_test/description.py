@@ -50,14 +50,14 @@ _RETRIEVERS = {
     # Only a corpus in place of the web is made noisy.
     "NoisyWeb": "bm25",
 }
-# Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
+# Variables that change a run and are recorded nowhere else; the digest covers those that the YAML reads.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that a pipeline calls, also where it names one of its own, or the reader that does without."""
+    """Describe the model that a pipeline calls, be it the configured one or its own, or else its reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
@@ -93,7 +93,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     """Check whether a model judges the retrieved passages, so that its errors matter."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    # An AutoJudge calls a server, or what is named for the judge.
+    # An AutoJudge calls a model only if it is on a server, or if one is set for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
@@ -101,11 +101,11 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List the settings of an evaluation that only some pipelines use, this one among them."""
+    """List the settings of an evaluation that this pipeline uses and some others do not."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
-    # Any other component that calls a model may have it write queries.
+    # A component that calls a model may have it write queries, except these two kinds.
     writing = [
         block
         for block in called

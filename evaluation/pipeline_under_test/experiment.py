@@ -18,7 +18,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 class Experiment(PolicySettings):
     """The parts of a pipeline that an evaluation replaces; the others stay as they are.
 
-    The policy of the simulated reader is set here as well. What each field sets: docs/evaluation.md.
+    It also has the policy of the simulated reader. docs/evaluation.md says what each field sets.
     """
 
     changes: tuple[str, ...] = ()
@@ -110,13 +110,13 @@ class Experiment(PolicySettings):
 
     @property
     def is_web_noisy(self) -> bool:
-        """Whether the corpus in place of the web shows less, or other passages, than it holds."""
+        """Whether the stand-in for the web shows snippets or junk instead of whole passages."""
         return bool(self.web_sentences or self.web_junk)
 
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment, and what it runs on and how: the content of its file, also kept in the folder of its run."""
+    """An experiment with its questions and how to run them: the content of its file, kept in the folder of the run."""
 
     pipeline: str = "prefrag"
     questions: Path | None = None

@@ -24,9 +24,9 @@ _TRIES = 50
 
 @component
 class NoisyWeb(Block):
-    """Show what stands in for the web as a search engine does: snippets instead of passages, and junk between them.
+    """Make the stand-in for the web look like a search engine: snippets instead of passages, and junk between them.
 
-    Each place in a result list is junk with the given probability; what was found moves down, and the last results drop
+    Each place in a result list is junk with the given probability; the real results move down, and the last ones drop
     off the list. Junk passages come from the same corpus, are gold for no question, and share no word of four letters
     or more with the query. Everything is drawn from the seed, the query and the place, so that the same query always
     gets the same results, whatever was searched before.

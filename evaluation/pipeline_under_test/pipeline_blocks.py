@@ -33,14 +33,14 @@ def start_of(pipeline: Block) -> dict[str, Any]:
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check whether the queries of a source are sent out, as :func:`is_web_search` does for a built source."""
+    """Check whether a source sends its queries out, as :func:`is_web_search` does for a built source."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
     return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
-    """Check whether another source is preferred to a source."""
+    """Check whether the pipeline prefers another source to this one."""
     start = start_of(pipeline)
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 

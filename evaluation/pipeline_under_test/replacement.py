@@ -57,7 +57,7 @@ class Replacement:
                 parameters["top_k"] = self.experiment.top_k
                 parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
         elif kind.endswith(TEXT_EMBEDDER) and self.experiment.embedder is not None:
-            # The prefix of a query belongs to the model in the YAML.
+            # The query prefix in the YAML belongs to the model that is replaced.
             parameters |= {"model": self.experiment.embedder, "prefix": ""}
         elif kind == VECTORS and self.experiment.embedder is not None:
             parameters["model"] = self.experiment.embedder
@@ -85,7 +85,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # It stays an external source in name, so that its passages are cited as such, but its queries stay local.
+            # It stays external in name, so that its passages are cited as external, but its queries stay local.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -186,7 +186,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name a model so that it differs from the others of a pipeline and is the same on every machine."""
+    """Name a model so that the name is unique in its pipeline and the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -111,7 +111,7 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # A part of the corpus that no source searches is in a tantivy index.
+        # Parts of the corpus that no source searches are in tantivy indexes.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
@@ -128,7 +128,7 @@ class Setup:
         return {"questions": lacking, "passages": len(absent)}
 
     def build(self) -> Any:
-        """Build the pipeline and warm it up; within :meth:`environment`."""
+        """Build the pipeline and warm it up; call this within :meth:`environment`."""
         pipeline = self._as_it_is
         if pipeline is None:
             pipeline = build(self.block, self.name)
@@ -150,8 +150,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Either the user chose the real web, or no query is sent out, and the switch would also disable what stands
-            # in for the web.
+            # Either the user chose the real web, or no query is sent out; a switch that is off would also disable the
+            # stand-in for the web.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
@@ -174,7 +174,7 @@ class Setup:
         return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
 
     def _make_indexes(self) -> tuple[str | None, str | None]:
-        """Make the indexes of the preferred source and of all others in every store, and return their names."""
+        """Make the indexes of the preferred source and of the other sources in each store, and return their names."""
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None

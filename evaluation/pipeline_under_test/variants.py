@@ -1,4 +1,4 @@
-"""Read a pipeline under test, with changed settings, and name the ablations and controls of the studies."""
+"""Read the pipeline under test with changed settings, and name the ablations and controls of the studies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prefrag.pipelines.replacing import replace_parts
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prefrag_observed_last": ("prefrag", ("local.observed_last=true",)),
     "prefrag_linked_observed_any": ("prefrag_linked", ("local.observed_last=false",)),
-    # Other loops over the linked source, which tell what the loop adds to it.
+    # Other loops over the linked source, to show what the loop adds to it.
     "react_mix_linked": ("react_mix", ("local=@prefrag_linked",)),
     "vanilla_local_linked": ("vanilla_local", ("local=@prefrag_linked",)),
     "vanilla_mix_linked": ("vanilla_mix", ("local=@prefrag_linked",)),

@@ -1,4 +1,4 @@
-"""Write a report from any number of run folders: one page and one Markdown file."""
+"""Write a report on any number of run folders: one page and one Markdown file."""
 
 from prefrag.evaluation.report.page import write_report
 

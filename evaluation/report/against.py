@@ -1,4 +1,4 @@
-"""Set every method against a reference method, and list what is not compared."""
+"""Compare every method with a reference method, and list what is not compared."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _BRIEF = {
     "too few questions": "cannot be compared, over so few questions, with that of",
 }
 _NOTE_OF_VARIATIONS = (
-    "Accuracy, and below it what it is above or below that of {reference} with the same value; * where the corrected p "
-    "is not above 0.05. Nothing else differs. Methods that were run with one value only, as those that have no use for "
-    "the setting, are not here."
+    "Accuracy, and below it the difference from {reference} with the same value; * where the corrected p is not above "
+    "0.05. Nothing else differs. Methods that were run with one value only, such as those that do not use the setting, "
+    "are left out."
 )
 
 
 @dataclass(frozen=True)
 class Against:
-    """All methods of one task under one setting on one dataset, against one of them."""
+    """All methods of one task under one setting on one dataset, compared with one of them."""
 
     dataset: str
     setting: Setting
     reference: Run  # the method that the others are compared with
-    # The reference against each other method, one family for the correction of p-values.
+    # The reference against each other method; together they are one family for the correction of p-values.
     comparisons: tuple[Comparison, ...]
-    main: bool  # whether it is the dataset's first, which is shown at once
+    main: bool  # whether this is the dataset's first comparison, which the page shows unfolded
     not_compared: tuple[str, ...] = ()  # why other runs on the dataset are not compared here, one sentence each
 
     @property
@@ -59,16 +59,16 @@ class Against:
 
 
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
-    """Set each method against the reference, for every setting and dataset with two methods.
+    """Compare each method with the reference, for every setting and dataset with two methods.
 
-    A method without a judge is in the tables of one setting, and here under every error of the others' judge; so is
-    every method that has no use for a setting.
+    A method without a judge is in the tables of one setting only, but is compared here under every judge error of the
+    other methods. The same goes for every method that does not use a setting.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            # Methods that have no use for what distinguishes the setting are in the tables of another.
+            # Methods that ignore what distinguishes this setting are in the tables of another setting.
             elsewhere = [
                 run
                 for other, of_other in settings.items()
@@ -77,7 +77,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
             ]
             every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
-            # Two methods from elsewhere are compared there.
+            # Two methods that are both from elsewhere are compared there.
             others = [
                 run
                 for run in (every_one if reference in held else held)
@@ -92,7 +92,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
 
 def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
-    """Compare the runs of the first setting with those of the same method that differ in one thing."""
+    """Compare the runs of the first setting with runs of the same method that differ in one thing."""
     done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
@@ -132,12 +132,12 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
 
 
 def _answers_nothing(run: Run) -> bool:
-    """Check whether its accuracy is 0 by construction: the simulated reader only knows what it is shown."""
+    """Check whether a run's accuracy is 0 by construction: the simulated reader only knows what it is shown."""
     return run.simulated and run.family == "no_retrieval"
 
 
 def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
-    """Return the run of the method, otherwise of PrefRAG, otherwise the last run of the tables."""
+    """Return the run of the given method, or else of PrefRAG, or else the last run of the tables."""
     wanted = [(kind(run), run) for kind in (lambda run: run.method, lambda run: run.family) for run in runs]
     return next((run for name in (method, REFERENCE) for named, run in wanted if named == name), runs[-1])
 
@@ -149,7 +149,7 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is set against several references: the first is of its own setting.
+        # A method without a judge is compared with several references; the first one is of its own setting.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

@@ -27,9 +27,9 @@ from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import list_differences
 from prefrag.evaluation.report.significance import compute_p, correct
 
-# With fewer pairs a difference says little about other questions, whatever the test says.
+# Over fewer pairs a difference says little about other questions, even if the test finds it significant.
 FEWEST = 30
-# With fewer pairs in which only one is right, resampling says too little.
+# With fewer pairs in which only one run is right, the bootstrap is unreliable.
 FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
@@ -40,7 +40,7 @@ Intervals = Mapping[tuple[str, str], Interval]
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two runs in one measure."""
+    """The difference between two runs in one measure."""
 
     measure: Measure
     interval: Interval  # the difference of the means over the paired questions
@@ -49,7 +49,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """Better or worse when the corrected p is not above 0.05; fewer retrievals, calls or documents are better."""
+        """Better or worse if the corrected p is at most 0.05; fewer retrievals, calls or documents are better."""
         if self.interval.n < FEWEST:
             return "too few questions"
         if self.corrected > 1 - CONFIDENCE / 100:
@@ -114,7 +114,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question; of repetitions, a question has its mean over the seeds."""
+    """Compare pairs of runs question by question; of repeated runs, each question counts with its mean over seeds."""
     # Pairs with the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
@@ -159,7 +159,7 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
-    """Return Tango's interval where an answer is right or wrong and few differ, else that of the bootstrap."""
+    """Return Tango's interval if answers are right or wrong and few differ, else the bootstrap's."""
     better, worse = (int((differences == difference).sum()) for difference in (100, -100))
     few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
     return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap
@@ -177,7 +177,7 @@ def _correct(family: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _collect_repetitions(run: Run) -> np.ndarray:
-    """Return one column per measure, and one row per question and repetition, those of a question together."""
+    """Return one column per measure, and one row per question and repetition, with a question's rows together."""
     ids = list(run.predictions)
     return np.stack([_collect_values(one, ids, MEASURES) for one in run.runs], axis=1).reshape(-1, len(MEASURES))
 

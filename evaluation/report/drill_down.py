@@ -13,11 +13,11 @@ from prefrag.evaluation.report.comparison import Comparison, paired_ids
 from prefrag.evaluation.report.runs import Run
 from prefrag.pipelines.trace_text import trace_text
 
-# Bytes of JSON for all traces together, so that a browser opens the page without delay.
+# The limit on the JSON of all traces together, in bytes, so that a browser opens the page without delay.
 LIMIT = 6_000_000
 # Characters of a thought, an analysis or an answer: enough to see a mistake.
 _LONGEST = 600
-# The position of a question among those of its dataset, by its content.
+# The position of each question in its dataset, by the question's content.
 _Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
@@ -54,7 +54,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
 
 
 def differing_ids(comparison: Comparison) -> list[str]:
-    """List the questions that one of two runs has right and the other wrong."""
+    """List the questions that one of two runs gets right and the other wrong."""
     run, other = comparison.run.predictions, comparison.other.predictions
     ids = paired_ids(comparison.run, comparison.other)
     return [id for id in ids if {run[id].right, other[id].right} == {True, False}]
@@ -82,7 +82,7 @@ def _collect_traces(
         traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
-            # Stop here, because half a pair is useless and the rest is less important.
+            # Stop here: half a pair is useless, and the remaining questions matter less.
             room = 0
             left_out.update((run.name, id) for run in wanted)
             continue

@@ -14,7 +14,7 @@ from prefrag.evaluation.report.comparison import Comparison
 from prefrag.evaluation.report.table import Table
 
 COMPARISONS = "comparisons.csv"
-# LaTeX has commands for its own characters, and pdflatex does not know these signs.
+# Characters that are special in LaTeX, and signs that pdflatex does not know.
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -26,7 +26,7 @@ _LATEX = str.maketrans(
             ">": r"\textgreater{}",
             "|": r"\textbar{}",
         },
-        # A bracket at the start of a line would be an argument of the line break before it.
+        # LaTeX would read one of these at the start of a row as an argument of the line break before it.
         **{"[": "{[}", "]": "{]}", "*": "{*}"},
     }
 )
@@ -75,7 +75,7 @@ def escape_latex(text: object) -> str:
 
 
 def _list_lines(table: Table) -> list[list[str]]:
-    """Return the lines of a table with its headings in a column, the interval of each number in a column of its own."""
+    """Return the lines of a table, with its headings in the first column and each interval in a column of its own."""
     places = range(len(table.columns))
     has_interval = [any(row.cells and row.cells[place].interval for row in table.rows) for place in places]
     head = ["setting", table.label.lower()]

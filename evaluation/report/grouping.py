@@ -40,14 +40,14 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
-        # Includes methods with a top-k of their own.
+        # Some methods have a top-k of their own, so top-k is always shown.
         shared -= several
     order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
     return {replace(setting, known=shared): found[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Find the runs that differ in one setting only."""
+    """Find the runs that differ from the main setting in one setting only."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -65,7 +65,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return the setting of a run, with the usual or most frequent value for what it does not use."""
+    """Return the setting of a run, with the usual or most frequent value of each setting that it does not use."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

@@ -1,4 +1,4 @@
-"""Compute the intervals of the report: by the bootstrap; Wilson's where all answers are alike, Tango's of few pairs."""
+"""Compute the report's intervals: bootstrap, Wilson's if all answers are alike, Tango's if few pairs differ."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SEED = 20_250_101
 CONFIDENCE = 95
 # Resamples drawn at once, so that a block fits the cache.
 _BLOCK = 250
-# Decimals of a resampled mean: more than are shown, fewer than rounding errors reach.
+# The decimals of a resampled mean: more than the report shows, and too few for rounding errors to matter.
 _DECIMALS = 9
-# How often a bound is brought closer: down to less than those decimals.
+# How often the bisection for a bound halves its range: enough for all of those decimals.
 _HALVINGS = 50
 
 
@@ -34,8 +34,8 @@ def intervals(
 ) -> list[Interval]:
     """Compute the percentile bootstrap interval of the mean of each column (B. Efron, 1979).
 
-    Repetitions are resampled within the questions: each drawn question gets as many of its repetitions as it has,
-    drawn with replacement.
+    Repetitions are resampled within the questions: of each drawn question, as many repetitions as it has are drawn with
+    replacement.
     """
     rows, quantities = columns.shape
     questions = rows // repetitions
@@ -54,11 +54,11 @@ def intervals(
         drawn = drawn + rows * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
         for column in range(quantities):
-            # One column at a time, because a matrix product may add up in a different order on another processor.
+            # One column at a time, because a matrix product may sum in a different order on another processor.
             number = rows if complete else weights @ counted[column]
             with np.errstate(invalid="ignore"):
                 means[start : start + size, column] = (weights @ filled[column]) / number
-    # Round away differences that cancel out, because a bound of exactly zero must not get a sign.
+    # Rounding removes tiny remainders of differences that cancel out: a bound of zero must not get a sign.
     means = np.round(means, _DECIMALS)
     tail = (100 - CONFIDENCE) / 2
     found = []
@@ -67,7 +67,7 @@ def intervals(
         if not values:
             found.append(Interval(math.nan, math.nan, math.nan, 0))
             continue
-        # A resample may hold no question with a rare value.
+        # If few questions have a value, a resample may have none of them.
         drawn_means = means[~np.isnan(means[:, column]), column]
         low, high = np.percentile(drawn_means, [tail, 100 - tail])
         n = int(present[:, column].reshape(questions, repetitions).any(axis=1).sum())
@@ -76,7 +76,7 @@ def intervals(
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends."""
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which has a width even at 0% and 100%."""
     z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
     centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
@@ -86,14 +86,14 @@ def wilson(percent: float, n: int) -> Interval:
 def tango(better: int, worse: int, n: int) -> Interval:
     """Compute the score interval of a difference of two paired proportions (T. Tango, 1998, section 3.1), in percent.
 
-    It is not empty even if no pair differs.
+    It has a width even if no pair differs.
     """
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:
         linear = (2 * n - better + worse) * difference - better - worse
         square = linear * linear + 8 * n * worse * difference * (1 - difference)
-        # The likeliest share of pairs in which only the other is right, if this were the difference.
+        # The maximum likelihood share of pairs in which only the other is right, given this difference.
         share = (math.sqrt(max(0.0, square)) - linear) / (4 * n)
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance

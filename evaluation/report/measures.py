@@ -23,7 +23,7 @@ class Measure:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of it is better: of a score, not of a cost."""
+        """Whether more is better, as of a score but not of a cost."""
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:

@@ -26,30 +26,30 @@ from prefrag.evaluation.report.table import Table
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
-# Ids that are named when two runs did not answer the same questions.
+# The most ids to name when two runs did not answer the same questions.
 _IDS_NAMED = 10
 _TASKS = {
     "split": "Split corpus: a local source and a web, each with passages that the other lacks",
-    "whole": "Whole corpus: nothing is divided between sources",
+    "whole": "Whole corpus: not divided between sources",
     None: "What the sources hold was not recorded",
 }
 
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that the report shows of the runs of one task, which no other task is compared with."""
+    """Everything that the report shows of the runs of one task; runs of different tasks are not compared."""
 
     name: str  # its name, part of anchors and file names
     title: str
     settings: Settings
     tables: tuple[Table, ...]
     against: tuple[Against, ...]  # its methods against a reference
-    one_change: tuple[Comparison, ...]  # its runs that differ in one setting alone
+    one_change: tuple[Comparison, ...]  # pairs of its runs that differ in only one setting
     plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property
     def main(self) -> list[Against]:
-        """The comparisons that are shown at once: the first setting of each dataset."""
+        """The comparisons that the page shows unfolded: those of the first setting of each dataset."""
         return [one for one in self.against if one.main]
 
     @property
@@ -71,8 +71,8 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    Run folders are found at any depth. The reference is the method that all others are compared with, by default
-    PrefRAG if there is a run of it.
+    Run folders are found at any depth. All other methods are compared with the reference, by default PrefRAG if there
+    is a run of it.
     """
     try:
         import matplotlib  # noqa: F401
@@ -142,7 +142,7 @@ def _make_environment(html: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # `tojson` escapes its text for a script element.
+    # `tojson` escapes the text for use in a script element.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["markdown"] = _markdown
     environment.filters["latex"] = escape_latex
@@ -174,14 +174,14 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
         "Corpus": f"{_file(config.get('corpus'))}, {corpus}",
         "Web": DASH if not web else _file(web),
         "Questions at once": str(run.concurrency or DASH),
-        "Seconds a question": SECONDS.text(run.value(SECONDS)),
+        "Seconds per question": SECONDS.text(run.value(SECONDS)),
         "Haystack": str(config.get("haystack_version") or DASH),
         "Started": str(config.get("started") or DASH)[:19],
     }
 
 
 def _file(path: object) -> str:
-    """Return a file with its folder, which distinguishes corpora; the config holds the whole path."""
+    """Return the name of a file with that of its folder, to tell corpora apart; the config has the whole path."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 

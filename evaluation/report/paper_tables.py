@@ -34,16 +34,15 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# The single-retrieval methods to which calls and time are relative, best match first.
+# The single-retrieval methods that calls and time are relative to, best match first.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
 _ACCURACY_ALONE = ("bioasq",)
 _SOURCES = ("local", "web", "both")
 _NOTE_OF_SPLIT = (
-    "The shares of the gold passages that the local source alone, the web alone and both hold, and the questions with "
-    "gold passages that the local source lacks and others that the web lacks: no method can find all of those in one "
-    "source."
+    "The shares of the gold passages that only the local source, only the web and both hold. Neither half alone: the "
+    "questions of which each source lacks a gold passage, so that no method can find all of them in one source."
 )
 
 
@@ -59,7 +58,7 @@ class _Rows:
     note: str = ""
 
     def place(self, run: Run) -> int | None:
-        """Return the place of a run in the table; None where it is in no line of it."""
+        """Return the place of a run in the table; None if the table has no line for it."""
         for place, name in enumerate(self.methods):
             if run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name:
                 return place
@@ -74,7 +73,7 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
         *(_table_of_paper(one, settings, intervals) for one in _PAPERS),
         _table_of_values(
             "top-k",
-            "Documents a retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)",
+            "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)",
             TOP_K,
             vary([run for held in settings.values() for run in held], next(iter(settings)), TOP_K),
             intervals,
@@ -102,9 +101,9 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         "certainty",
         "Answers given and withheld, without a language model",
         "Given: of the questions with an answer; Said unknown: of those without one. Right of given: of all answers "
-        "given. Sentence first, Among three: a gold sentence is the first shown, or among three. Needless queries: of "
-        "the questions that the preferred source answers, those of which a query left; Words typed: of the words that "
-        "left, those of the question and the turns before it. 95% intervals below. What each is: METRICS.md.",
+        "given. Sentence first, Among three: a gold sentence is the first shown, or among the first three. Needless "
+        "queries: the questions that sent a query out, of those that the preferred source answers. Words typed: the "
+        "words from the question or earlier turns, of all that left. 95% intervals below. METRICS.md defines each.",
         kept,
         intervals,
         lambda dataset: [
@@ -146,8 +145,8 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     measures = [measure for measure in every if any(run.value(measure) is not None for run in runs)]
     return _table_by_setting(
         "counts",
-        "Retrievals a question (PrefRAG, A.6)",
-        "Means a question, where the paper prints sums over its questions. Used: the model was shown the documents. "
+        "Retrievals per question (PrefRAG, A.6)",
+        "Means per question; the paper prints sums over its questions. Used: the model was shown the documents. "
         "Look-ups: the queries that the retrievals sent to an index or the web.",
         _only(settings, lambda run: any(run.value(measure) is not None for measure in measures)),
         intervals,
@@ -159,8 +158,8 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "recall",
         "Recall by documents given",
-        "Recall is the share of a question's gold passages among the documents that the model was given, All found the "
-        "share of questions with all of them, Documents their number a question.",
+        "Recall is the share of a question's gold passages that the model was given, All found the share of questions "
+        "with all of them, and Documents the number given per question.",
         _only(settings, lambda run: run.value(RECALL) is not None),
         intervals,
         _recalls,
@@ -173,24 +172,24 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
-    # By the name of a run, because the search for its single step compares it with all runs.
+    # Computed once per run, because the search for its single-step run goes through all runs.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
             own, single = run.value(SECONDS), find_single_step(run, runs)
-            # The seconds of a question include its wait for concurrent questions.
+            # The seconds of a question include waiting for concurrent questions.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
         return multiples[run.name]
 
     note = (
-        "Calls of a model a question, and seconds a question as a multiple of single-step RAG's (vanilla_local, or the "
-        "vanilla pipeline that there is). Seconds hold the wait for other questions: there is no multiple of a run "
-        "with another number of questions at once."
+        "Model calls per question, and seconds per question as a multiple of single-step RAG's (vanilla_local, or else "
+        "another vanilla pipeline). Seconds include waiting for other questions: there is no multiple for a run with "
+        "another number of concurrent questions."
     )
     if any(run.simulated for run in runs):
-        note += " A simulated reader takes no time to think: its times are those of retrieval and wiring alone."
+        note += " A simulated reader takes no time to think: these are the times of retrieval and wiring alone."
     return _table_by_setting(
         "cost",
         "Calls and time relative to single-step RAG (DR-RAG, table 2)",
@@ -295,9 +294,9 @@ _PAPERS = (
         ("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
         lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
         ("dr_rag_",),
-        "CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior of its "
-        "training, one positive pair to one negative. The paper's row Similarity Matching is vanilla_local_dense, its "
-        "BM25 is vanilla_local.",
+        "CIS and CFS select where the pair classifier's score reaches a threshold: by default 0.5, which is right for "
+        "the prior of its training, one positive pair to one negative. The paper's row Similarity Matching is "
+        "vanilla_local_dense, and its BM25 is vanilla_local.",
     ),
 )
 
@@ -346,7 +345,7 @@ def _table_of_values(
     intervals: Intervals,
     label: Callable[[Run], str],
 ) -> Table | None:
-    """Make a table of the runs that differ in one setting alone, a block for each of its values."""
+    """Make a table of the runs that differ only in one setting, with a block for each value of it."""
     blocks = []
     for value, held in values.items():
         lines = Lines()
@@ -398,7 +397,7 @@ def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
                 try:
                     record = read_passage_line(line, number)
                 except PassageError:
-                    # The index leaves it out, too.
+                    # The index leaves such a line out, too.
                     continue
                 if record.id in ids and record.source in _SOURCES:
                     found[record.id] = str(record.source)

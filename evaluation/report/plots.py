@@ -22,7 +22,7 @@ from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, 
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholders that are replaced in the SVG by the page's colours, which differ between light and dark.
+# Placeholders, which the page's colours replace in the SVG, because they differ between light and dark.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
@@ -30,7 +30,7 @@ _COLOURS = {
     _GRID: "var(--grid)",
     **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
 }
-# A family of methods has one colour and one mark; the label names the method.
+# A family of methods shares one colour and one mark; the label names the method.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
@@ -49,12 +49,12 @@ class Plot:
 
 def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:
     """Draw every plot for which there are runs, each for the first setting of a dataset."""
-    # A dollar in a name must not start a formula.
+    # A dollar sign in a name must not start a formula.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
             ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals, task))),
             ("Recall against documents given", list(_recall(settings, intervals, task))),
-            ("Seconds a question", list(_seconds(settings, intervals, task))),
+            ("Seconds per question", list(_seconds(settings, intervals, task))),
             ("Accuracy against errors of the simulated judge", list(_judge_error(settings, intervals, task))),
         ]
     return [(title, plots) for title, plots in sections if plots]
@@ -72,7 +72,7 @@ def _methods(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
-    """Return the runs of each method on a dataset that differ from a setting in one thing, in the order of it."""
+    """Group by method the runs on a dataset that vary only the setting ``name``, sorted by its value."""
     runs = [run for held in settings.values() for run in held if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
     for held in vary(runs, setting, name).values():
@@ -86,7 +86,7 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
         points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
         if len(points) > 1:
             name = f"{task}-{dataset}"
-            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals a question", "Accuracy (%)", name)
+            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals per question", "Accuracy (%)", name)
             yield Plot(dataset, setting.text, svg)
 
 
@@ -96,7 +96,7 @@ def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plo
         every = {run.name: run for run in (*held, *(run for line in lines for run in line))}
         shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
-            axis, name = "Documents given to the model, a question", f"{task}-{dataset}"
+            axis, name = "Documents given to the model per question", f"{task}-{dataset}"
             svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", name, lines)
             yield Plot(dataset, setting.text, svg)
 
@@ -120,11 +120,11 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
         axes.margins(x=0.14, y=0.02)
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel("Seconds a question")
+        axes.set_xlabel("Seconds per question")
         if any(run.simulated for run in known):
             note += "; without the time that a language model would take"
         if len({run.concurrency for run in known}) > 1:
-            note += "; not all with as many questions at once"
+            note += "; with different numbers of concurrent questions"
         yield Plot(dataset, note, _svg(figure, f"seconds-{task}-{dataset}", _describe(known, SECONDS)))
 
 
@@ -178,7 +178,7 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # The name of a line goes to its last point.
+    # Only the last point of a line gets its name.
     short = {run.name for line in lines for run in line[:-1]}
     points = []
     for run, label in zip(runs, _labels(runs), strict=True):
@@ -196,7 +196,7 @@ def _scatter(
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return the method of each run, and what distinguishes it from the other runs of that method."""
+    """Return the method of each run, with what distinguishes the run from others of that method."""
     methods = [run.method for run in runs]
     usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     labels = []
@@ -239,7 +239,7 @@ _NEAR = 10
 
 
 def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write each label where it covers no mark and no other label and stays inside the plot."""
+    """Place each label so that it covers no mark and no other label and stays inside the plot."""
     figure.draw_without_rendering()
     canvas = figure.canvas
     assert isinstance(canvas, FigureCanvasAgg)
@@ -276,7 +276,7 @@ def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, floa
 
 
 def _leader(axes: Axes, mark: tuple[float, float], place: Bbox, colour: str) -> None:
-    """Connect a label that was moved away with its mark."""
+    """Draw a line from a label that was moved away to its mark."""
     end = (min(max(mark[0], place.x0), place.x1), min(max(mark[1], place.y0), place.y1))
     (x0, y0), (x1, y1) = axes.transData.inverted().transform([mark, end])
     axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.6, alpha=0.8, zorder=1, scalex=False, scaley=False)
@@ -302,7 +302,7 @@ def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, s
     gap = _SIZE * 1.25
     longest = max(len(label) for _, _, label, _ in ends)
     left, right = axes.get_xlim()
-    # Space for the names: a letter is 0.6 of its size wide on average, and the axes take most of the figure.
+    # Leave space for the names: a letter is on average 0.6 of its height wide, and the axes fill most of the figure.
     share = min(0.6, 0.6 * _SIZE * longest / (0.84 * _WIDTH * 72) + 0.03)
     axes.set_xlim(left, left + (right - left) / (1 - share))
     ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]

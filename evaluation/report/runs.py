@@ -28,7 +28,7 @@ _ORDER = (
 )
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that are not settings here: they are files, or the report describes them in words.
+# Fields of an experiment that do not count as settings here: files, and those that the report describes in words.
 _DESCRIBED = (
     *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Value] = {
 }
 # What config.json holds about a simulated reader besides its rates and rules.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
-# The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
+# The allowed difference between a score in metrics.json and the mean of the predictions, since both are rounded.
 _ROUNDING = 0.06
 
 
@@ -81,13 +81,13 @@ class Prediction:
 class Run:
     """One method on one dataset, or its repetitions with other seeds."""
 
-    folder: Path  # its folder; of repetitions that of the first
+    folder: Path  # its folder, or that of the first repetition
     name: str  # a short name, unique in the report
     config: Mapping[str, Any]
-    metrics: Mapping[str, Any]  # its `metrics.json`: scores in percent, counts as means a question
+    metrics: Mapping[str, Any]  # its `metrics.json`: scores in percent, counts as means per question
     predictions: Mapping[str, Prediction]  # its questions by id
     warnings: tuple[str, ...] = ()
-    # Runs that differ in the seed alone, of which the values here are means; none for a single run.
+    # Runs that differ only in the seed; the values here are their means. Empty for a single run.
     repetitions: tuple[Run, ...] = ()
 
     @property
@@ -163,7 +163,7 @@ class Run:
 
     @property
     def seed(self) -> int | None:
-        """The seed of its draws; None where it has none."""
+        """The seed of its random draws; None if it has none."""
         seed = self.llm.get("seed", self.config.get("seed"))
         return None if seed is None else int(seed)
 
@@ -175,7 +175,7 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, Value]:
-        """What methods must share to be in one table, by name; None where a run has no use for it."""
+        """The settings that methods must share to be in one table; None for one that the run does not use."""
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
             held |= {key: value for key, value in self.llm.items() if key not in _NO_RATES}
@@ -188,9 +188,9 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """What the sources hold, part of the corpus or all of it; None if that is unknown or nothing is searched.
+        """Whether the sources split the corpus or hold all of it; None if unknown or if nothing is searched.
 
-        Runs of different tasks are not comparable, because one has to find what another is given.
+        Runs of different tasks are not comparable, because one has to find what the other is given.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
         return None if split is None else "split" if split else "whole"
@@ -198,7 +198,7 @@ class Run:
     @property
     def passages(self) -> tuple[str, str]:
         """The corpus that it searched and the one that replaced the web; empty where config.json lacks them."""
-        # Without a corpus of the run, only the names of the indexes identify what was searched.
+        # If the run names no corpus, only the names of the indexes identify what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)
         return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
@@ -233,7 +233,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
-    """Make one run of those that differ in their seed alone."""
+    """Merge the runs that differ only in their seed into one run."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
@@ -336,7 +336,7 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
             except ValueError:
                 if line.endswith(b"\n"):
                     raise
-                # A killed run leaves an unfinished line, and cuts it off when it continues.
+                # A run that is killed leaves an unfinished line, and cuts it off when it is continued.
                 warnings.append("the last line was never finished and is left out")
                 continue
             lines += 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
 _CORPUS, _WEB, _SPLIT = "corpus", "web", "split of the corpus"
-# What may differ between compared methods, because it belongs to a method; the report names it.
+# Settings that may differ between compared methods, because they belong to the method; the report names them.
 OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 
@@ -16,7 +16,7 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 class Setting:
     """The settings that a table keeps fixed while methods and datasets vary."""
 
-    values: tuple[tuple[str, Value], ...]  # each setting by name; None where the runs have none
+    values: tuple[tuple[str, Value], ...]  # each setting by name; None if the runs do not have it
     known: frozenset[str] = field(default=frozenset(), compare=False)  # the parts that `text` leaves out
 
     @classmethod
@@ -29,7 +29,7 @@ class Setting:
         return dict(self.values).get(name)
 
     def put(self, name: str, value: Value) -> Setting:
-        """Return this setting with another value of one name."""
+        """Return this setting with the value of one name replaced."""
         return Setting(tuple({**dict(self.values), name: value}.items()), self.known)
 
     @property
@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The parts that differ from other settings, in words; where none differ, top-k and what is not usual."""
+        """The parts that differ from other settings, in words; if none differ, top-k and any unusual values."""
         unlike = [part for part in self.parts if part not in self.known]
         return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
 
@@ -49,7 +49,7 @@ class Setting:
         return sum(USUAL.get(name) == value for name, value in self.values)
 
     def holds(self, run: Run) -> bool:
-        """Check whether a run has this setting; a value that a run lacks, such as top-k, agrees."""
+        """Check whether a run has this setting; a value that the run lacks, such as top-k, counts as equal."""
         own = run.settings
         names = {**dict(self.values), **own}
         return all(own.get(name) in (None, self.get(name)) for name in names)
@@ -68,7 +68,7 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ; one that is unknown, or that a run does not have, agrees."""
+    """List the settings in which two runs differ; one that is unknown or that a run lacks counts as equal."""
     mine, theirs = _list_all(run), _list_all(other)
     names = {**mine, **theirs}
     if run.method != other.method:
@@ -88,7 +88,7 @@ def _list_all(run: Run) -> dict[str, Value]:
 
 
 def _list_searched(run: Run) -> Iterator[tuple[str, Value]]:
-    """Yield what a run searched and ran, which a table does not hold fixed."""
+    """Yield what a run searched and which method it ran; a table does not hold these fixed."""
     yield "retriever", run.retriever
     yield _CORPUS, run.passages[0] or None
     yield _WEB, run.passages[1] or None

@@ -11,15 +11,15 @@ from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
 # Signs drawn at once, so that a block fits the cache.
 _BLOCK = 250
-# Up to this many differing questions, every way to flip their signs is counted: at most 4,096.
+# For up to this many differing questions, the test goes through all ways to flip their signs: at most 4,096.
 _ENUMERATED = 12
 
 
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
-    """Test whether the paired differences of each column could have had either sign (R. A. Fisher, 1935).
+    """Test the paired differences of each column by flipping their signs at random (R. A. Fisher, 1935).
 
-    Exact where all differences have one size, which is McNemar's exact test (Q. McNemar, 1947), and where at most
-    12 questions differ. Otherwise by random signs, the same for all columns.
+    The test is exact if all differences have the same size, where it is McNemar's exact test (Q. McNemar, 1947), and if
+    at most 12 questions differ. Otherwise it draws random signs, the same for all columns.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]
@@ -55,7 +55,7 @@ def correct(ps: Sequence[float]) -> list[float]:
 
 
 def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Check which sums are as far from zero as the observed one, but for rounding errors."""
+    """Check which sums are at least as far from zero as the observed one, allowing for rounding errors."""
     return np.asarray(np.abs(sums) >= np.abs(observed) - 1e-7)
 
 

@@ -37,7 +37,7 @@ class Table:
     groups: tuple[tuple[str, int], ...]  # the upper headings, each with its number of columns
     columns: tuple[str, ...]  # the lower headings
     rows: tuple[Row, ...]
-    folded: bool = False  # whether only the lines of the first heading are shown at once
+    folded: bool = False  # whether the page folds all lines but those of the first heading
     label: str = "Method"
 
     @property
@@ -47,14 +47,14 @@ class Table:
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
-        """The lines that are shown at once, and those of the further headings, if there are any."""
+        """The lines that the page shows unfolded, and those of the further headings, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
         end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
         return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]
 
     @property
     def flat_columns(self) -> list[str]:
-        """Both headings in one, for a format with one line of them."""
+        """Upper and lower heading joined, for a format with a single line of headings."""
         upper = [name for name, width in self.groups for _ in range(width)]
         return [f"{name} {column}".strip() for name, column in zip(upper, self.columns, strict=True)]
 
@@ -70,16 +70,16 @@ class Column:
 
 @dataclass
 class Lines:
-    """Runs by line and dataset, in the order in which they were added."""
+    """The runs of a table by line and dataset, in the order in which they were added."""
 
     # The label of each line and its run on each dataset.
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to a line, or to a new line where the line already has a run of that dataset."""
+        """Add a run to a line, or to a new line if the line already has a run on that dataset."""
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
-            # The retriever or the folder distinguishes two runs of one method in one setting.
+            # Two runs of one method in one setting are told apart by the retriever, or else by the folder.
             other = run.retriever if run.retriever != held[run.dataset].retriever else run.name
             self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
         else:
@@ -96,7 +96,7 @@ def fill_table(
     columns: Callable[[str], list[Column]],
     folded: bool = False,
 ) -> Table | None:
-    """Fill a table, a group of columns for each dataset."""
+    """Fill a table, with a group of columns for each dataset."""
     if not runs:
         return None
     datasets = list(dict.fromkeys(run.dataset for run in sorted(runs, key=lambda run: run.dataset)))

@@ -72,7 +72,7 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            # Some are caused by a server that cannot be reached.
+            # Any error without a ConnectionError behind it shows that the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
             if missing := find_cause(error, NotRecorded):
                 raise ValueError(

@@ -31,7 +31,7 @@ class RunFolder:
         """Check that the folder holds this run, or no run; nothing is written."""
         before = self.config()
         if before is not None:
-            # What another version did not record may have been something else, but for what is off or empty.
+            # A setting that an older version did not record may have differed, unless it is off or empty now.
             differing = [
                 f"{key} was {_as_json(before[key]) if key in before else 'not recorded'} and is now "
                 f"{_as_json(config.get(key))}"
@@ -64,7 +64,7 @@ class RunFolder:
         """Make the folder and lock it against other processes."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # The folder itself is locked, because a lock file stays; but Windows cannot open folders.
+            # Lock the folder itself, because a lock file would stay behind. Windows cannot open folders.
             given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
             locked = os.open(*given)
         try:
@@ -118,8 +118,8 @@ class RunFolder:
         _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Append a prediction, which survives the end of the process."""
-        # With a single unbuffered write, being killed leaves at most the last line unfinished.
+        """Append a prediction, so that it survives the end of the process."""
+        # With a single unbuffered write, a killed process leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
 

@@ -23,7 +23,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# A server counts as absent once the concurrent questions and this many more have all failed to reach it.
+# If the concurrent questions and this many more all fail to reach a server, it counts as absent.
 _FURTHER_UNREACHED = 5
 
 
@@ -31,8 +31,8 @@ _FURTHER_UNREACHED = 5
 class Run:
     """The results of an evaluation."""
 
-    predictions: list[dict[str, Any]]  # one a question, in the order of the questions
-    metrics: dict[str, Any]  # scores in percent and counts as means a question, as in `metrics.json`
+    predictions: list[dict[str, Any]]  # one per question, in the order of the questions
+    metrics: dict[str, Any]  # scores in percent and counts as means per question, as in `metrics.json`
     config: dict[str, Any]  # the settings, as in `config.json`
     output: Path | None = None  # the folder, if there is one
 
@@ -57,7 +57,7 @@ def run(
     ```
 
     With an ``output`` folder, every prediction is written at once, and the same call continues a run that was stopped.
-    Only the order of the predictions depends on the concurrency and on the workers.
+    The concurrency and the number of workers change only the order of the predictions.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param questions: A file of questions, or questions.
@@ -100,7 +100,7 @@ def run(
         pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
         kept = config
         if folder is not None and pending:
-            # Written only now, because a call that is refused or runs nothing must not change the run's settings.
+            # Write only now: a call that is refused or has nothing to run must not change the run's settings.
             folder.open(config)
             if file is not None and isinstance(pipeline, str | Path):
                 folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=file))
@@ -126,7 +126,7 @@ def run(
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """Run questions; if a server is absent, let those in progress finish: cancelled tasks would log complaints."""
+    """Run questions; if a server is absent, let those in progress finish, because cancelled tasks log errors."""
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))

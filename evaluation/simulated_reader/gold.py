@@ -1,4 +1,4 @@
-"""Read the gold passages of each question, which the simulated reader knows and a pipeline does not."""
+"""Read the gold passages of each question, which the simulated reader knows but a pipeline does not."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# Text and JSON transcripts have a word before the first passage of a search.
+# In text and JSON transcripts a word precedes the first passage of a search.
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
 )
-# A passage, or a part of one, that is to be scored.
+# A passage, or a part of one, to be scored.
 _NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)$", re.MULTILINE)
-# The line in the place of a part that was dropped.
+# The line that stands in place of a dropped part.
 _DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
 # The most characters between a title and its text: a line break and the bar of a quoted line.
 _BETWEEN = 8
-# A yes-or-no question with many gold passages needs no more of them under the rule ``half``.
+# Under the rule ``half`` a yes-or-no question needs at most this many gold passages.
 _MOST_OF_HALF = 5
 
 YesNo = Literal["one", "half", "all"]
@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 def fold_words(text: str) -> str:
-    """Return the words of a text in lower case with a blank around each, to look up whole words in it."""
+    """Return a text's words in lower case with a blank around each, so that a search finds only whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
@@ -83,10 +83,10 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The mark of each shown gold passage by its id; an empty one in a summary and in the plain prompts.
+    # The mark of each shown gold passage by its id; empty in a summary and in the plain prompts.
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
-    # The text of each shown gold passage by its id: all of it, or the snippet that was shown.
+    # The text of each shown gold passage by its id: the whole text, or the snippet that was shown.
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -97,11 +97,11 @@ class GoldQuestion:
     question: Question
     passages: tuple[Passage, ...]  # its gold passages that the corpus holds
     yes_no: YesNo = "one"  # how many of them a yes-or-no question needs
-    web_sentences: int = 0  # the sentences of a passage that the web shows; 0 where it shows all
+    web_sentences: int = 0  # how many sentences of a passage the web shows; 0 for all
 
     @cached_property
     def _forms(self) -> tuple[Passage, ...]:
-        """The gold passages, and after each its snippet where that shows what the question needs of it."""
+        """The gold passages, each followed by its snippet if that shows what the question needs of the passage."""
         if not self.web_sentences:
             return self.passages
         snippets = ((passage, cut_to_sentences(passage.text, self.web_sentences)) for passage in self.passages)
@@ -117,7 +117,7 @@ class GoldQuestion:
         gold: dict[str, str] = {}
         texts: dict[str, str] = {}
         relevant = set()
-        # In the Unicode form of the gold passages, because an index may write them differently from the corpus.
+        # Compare in one Unicode form, because an index may write passages differently from the corpus.
         text = normalize_unicode(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
@@ -141,7 +141,7 @@ class GoldQuestion:
         return any(passage.holds(title, text) for passage in self.passages)
 
     def is_enough(self, shown: Shown) -> bool:
-        """Check whether the shown passages suffice: as many as the rule says for yes or no, all of them otherwise."""
+        """Check whether the shown passages suffice: as many as the rule needs for yes or no, otherwise all of them."""
         wanted = set(self.question.supporting_ids)
         if not self.question.is_yes_no or self.yes_no == "all":
             return bool(shown.gold) and shown.gold.keys() >= wanted
@@ -151,9 +151,9 @@ class GoldQuestion:
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the beginning of a gold passage shows what the question needs of it.
 
-        What is needed are the answers to the sub-questions that the passage supports and the values of the facts about
-        it; without such annotations, an answer to the question, or else the title of another gold passage. If the text
-        holds none of these, it is the sentence that shares most words with the question, the first in case of a tie.
+        Needed are the answers to the sub-questions that the passage supports and the values of the facts about it;
+        without such annotations, an answer to the question, or else the title of another gold passage. If the text has
+        none of these, the sentence that shares most words with the question is needed, the first if there is a tie.
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
@@ -166,7 +166,7 @@ class GoldQuestion:
         return fold_words(best) in shown
 
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
-        """Yield the facts that may be what is needed of a passage, each in all its forms, the surest kind first."""
+        """Yield lists of facts that the question may need of a passage, each in all its forms, surest list first."""
         question = self.question
         yield [
             *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),
@@ -181,7 +181,7 @@ class GoldQuestion:
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Find the passage whose title is a name, or else one whose title shares a part with it."""
+    """Find the passage whose title equals a name, or else one whose title contains the name or is contained in it."""
     name = fold_words(subject)
     same = (passage for passage in passages if fold_words(passage.title) == name)
     part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
@@ -189,7 +189,7 @@ def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
 
 
 def _key(header: re.Match[str]) -> str:
-    """Return what is the same for a passage wherever a prompt shows it: its mark, or else its title and text."""
+    """Return what identifies a passage throughout a prompt: its mark, or else its title and text."""
     return header["mark"] or header["title"] + header["text"]
 
 
@@ -214,7 +214,7 @@ def load_gold(
     yes_no: YesNo = "one",
     web_sentences: int = 0,
 ) -> Mapping[str, GoldQuestion]:
-    """Read the questions and their gold passages; unchanged files are read once."""
+    """Read the questions and their gold passages; files are read again only if they have changed."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
@@ -250,7 +250,7 @@ def _load(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
         )
     if absent := wanted - set(passages):
-        # Logged as info, because an evaluation has warned of those of its own questions.
+        # Logged only as info, because an evaluation already warns about the gold passages of its own questions.
         logger.info("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:
@@ -263,6 +263,6 @@ def _load(
 
 
 def cut_to_sentences(text: str, many: int) -> str:
-    """Cut a text to its first sentences, as the snippet of a search engine is."""
+    """Cut a text to its first sentences, like the snippet of a search engine."""
     sentences = plain_sentences(text)
     return text if not many or len(sentences) <= many else " ".join(sentences[:many])

@@ -1,4 +1,4 @@
-"""The policy of the simulated reader: what it is set to do, and how it draws and words its answers."""
+"""The policy of the simulated reader: its settings, its random draws and its wrong answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": Ye
 # What each choice means, for readers of the figures.
 _WORDS = {
     "source_choice": {
-        "drawn": "where the model names the source it draws one",
-        "first": "where the model names the source it names the first one first",
-        "last": "where the model names the source it names the last one first",
-        "oracle": "where the model names the source it names the one that holds what it searches for",
+        "drawn": "where the model names the source, it draws one",
+        "first": "where the model names the source, it names the first one first",
+        "last": "where the model names the source, it names the last one first",
+        "oracle": "where the model names the source, it names the one that holds what it searches for",
     },
-    "second_try": {"query": "after a search that brought nothing it searches with a new query"},
+    "second_try": {"query": "after a search that found nothing missing, it searches with a new query"},
     "yes_no": {
         "one": "one gold passage is enough for yes or no",
         "half": "half of the gold passages, at most five, are enough for yes or no",
@@ -49,7 +49,7 @@ _WORD_LETTERS = 9
 class PolicySettings:
     """What the simulated reader does where a language model would decide.
 
-    What each setting means: docs/evaluation.md.
+    docs/evaluation.md says what each setting means.
     """
 
     judge_error: float = 0.0
@@ -94,7 +94,7 @@ def draw(seed: int, *situation: object) -> float:
 
 
 def wrong_answer(question: Question, seed: int) -> str:
-    """Answer wrongly, so that no metric gives a point."""
+    """Make a wrong answer to which no metric gives a point."""
     answers = {answer.strip().lower() for answer in question.answers}
     if question.is_yes_no and len(answers) == 1:
         return "no" if answers == {"yes"} else "yes"
@@ -108,7 +108,7 @@ def wrong_answer(question: Question, seed: int) -> str:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer names a right one, and not both yes and no."""
+    """Check whether an answer contains a right one, but not both yes and no."""
     words = fold_words(answer)
     if question.is_yes_no and " yes " in words and " no " in words:
         return False

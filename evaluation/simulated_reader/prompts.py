@@ -1,4 +1,4 @@
-"""Read the model calls of a pipeline, whose prompts are in ``components``."""
+"""Read the model calls of a pipeline; the prompts are in ``components``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = re.compile(r"at most (\d+) times")
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
-# It comes before the latest results, in the judge's prompt and in the reasoner's transcript.
+# This precedes the latest results in the judge's prompt and in the reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 _ANSWER = "\nAnswer: "
 _SENTENCES = "\nSentences so far:\n"
@@ -35,22 +35,22 @@ _NEXT_SENTENCE = "Next sentence:"
 class Call:
     """One call to the model."""
 
-    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` or a `review` of an answer,
-    # a `summary` of passages, a `question` that stands alone, the decision about a `retrieval`, an answer from one
+    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer or a `review` of
+    # it, a `summary` of passages, a `question` that stands alone, the decision about a `retrieval`, an answer from one
     # passage with its `critique`, the `relevance` of each passage, or the `keywords` of the question.
     kind: Kind
     question: str
     text: str  # the text of the prompt with the passages
     transcript: str = ""  # the text after the question
     new: str = ""  # the passages that a verdict judges
-    answer: str = ""  # the answer that is reflected upon or reviewed
+    answer: str = ""  # the answer to reflect on or to review
     form: Form = "text"  # the format of a step
     tools: tuple[str, ...] = ()  # the names of the actions
     searches: tuple[tuple[str, str], ...] = ()  # the searches so far, as (action, query)
-    most: int | None = None  # the number of searches that the prompt allows; None where it gives none
+    most: int | None = None  # the number of searches that the prompt allows; None if it sets no limit
     may_search: bool = False  # whether a step may search
     may_answer: bool = True  # whether a step may answer
-    choices: tuple[str, ...] = ()  # the only queries that a step may use, where there is such a list
+    choices: tuple[str, ...] = ()  # the only queries that a step may use, if the prompt lists them
     evaluates: bool = False  # whether an answer needs a label
     tags: tuple[str, str, str] = ("think", "search", "answer")  # the tags around thought, search and answer
 
@@ -63,7 +63,7 @@ def read_call(
 ) -> Call:
     """Read a call.
 
-    Its parameters determine the expected reply, its messages hold the question and the passages.
+    The parameters of a call determine the expected reply; its messages hold the question and the passages.
     """
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)
@@ -112,7 +112,7 @@ def read_call(
         return _tagged_step(step, text, transcript, [tag[2:-1] for tag in stop])
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
-        # The question is the first query of a chain.
+        # A chain of thought begins by searching with the question.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
         return step(form="cot", tools=("",), searches=searches, may_search=True)
     if not schema and "Passages:\n" in transcript:
@@ -155,7 +155,7 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
 
 
 def _tagged_step(step: Callable[..., Call], text: str, transcript: str, names: list[str]) -> Call:
-    # The closing tags of the search, of each tool where there are several, and of the answer.
+    # The names of the closing tags: of the search, of each tool if there are several, and of the answer.
     search, *tools, answer = names
     searching = "|".join(re.escape(name) for name in (search, *tools))
     think = _THINK.search(text)

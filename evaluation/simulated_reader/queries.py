@@ -12,7 +12,7 @@ from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, find
 from prefrag.evaluation.simulated_reader.policy import Queries
 
 _REFERENCE = re.compile(r"#(\d+)")
-# A word, or a sign, which ends a name.
+# A word, or a punctuation mark, which ends a name.
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
 _SMALL_WORDS = frozenset(
@@ -27,13 +27,13 @@ _SMALL_WORDS = frozenset(
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
     """Yield the possible next queries, best first, without gold titles and answers that have not been shown.
 
-    Those of the dataset: the sub-questions or facts whose passages are missing and whose names are known, then the same
-    in other words, then the question with the title of a shown gold passage, the question, titles that were mentioned,
-    and the words of the question.
+    With ``dataset``: the sub-questions or facts whose passages are missing and whose names are known, then the same in
+    other words, then the question with the title of a shown gold passage, the question, titles that were mentioned, and
+    the words of the question.
 
-    Those that are alike on every dataset use nothing but the question and what has been read: the question; then its
-    words that no shown gold passage holds, each time with one name: the titles of these passages, then the names in
-    them in the order of the text, whichever is the title of a missing passage; then the words of the question.
+    With ``alike``, on every dataset, queries use only the question and what has been read: first the question; then its
+    words that no shown gold passage contains, each time with one name: the titles of these passages, then the names in
+    them in the order of the text, whether or not a missing passage has that title; then the words of the question.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
@@ -50,7 +50,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passages that the best next query is after: all of them where it names none."""
+    """Find the missing gold passages that the best next query looks for: all of them if it is for no particular one."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -58,7 +58,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return the words of each gold title and answer, and of what the queries are made of, that was not read."""
+    """Return the gold titles and answers, and the names that queries are made of, that have not been read yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
@@ -89,7 +89,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # Only a part of a passage may have been shown.
+    # A name is known only if it was read: perhaps only a part of its passage was shown.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
@@ -113,7 +113,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield the open sub-questions with their passages, earliest first, without those that need an unknown answer."""
+    """Yield the open sub-questions with their passages, in order, but not those that need an unknown answer."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -134,5 +134,5 @@ def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[t
 
 
 def keywords(text: str) -> str:
-    """Drop from a text what a search engine ignores."""
+    """Drop the words of a text that a search engine ignores."""
     return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

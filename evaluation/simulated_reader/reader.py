@@ -35,33 +35,33 @@ from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, q
 class SimulatedReader:
     """A chat generator that answers from the gold passages of a benchmark instead of a language model.
 
-    It takes the model's place behind every prompt of the pipelines, so that what is measured is their retrieval policy
-    alone. It knows which passages a question needs, and uses that in three ways only. It asks for what is missing, and
-    names no title and no answer that does not stand in the question or in a passage that it has been shown. It answers
-    rightly exactly when all gold passages have been shown, as many as ``yes_no`` says for a yes-or-no question, and
-    otherwise so that no metric gives a point. As judge or reviewer it states the truth. What it does where a model
-    would decide, and how often it errs, is its :class:`Policy` (docs/evaluation.md), whose fields are settings of it.
+    It takes the model's place behind every prompt of the pipelines, so that only their retrieval policy is measured. It
+    knows which passages a question needs, and uses that in only three ways. It asks for what is missing, but names no
+    title or answer that is neither in the question nor in a passage that it has been shown. It answers correctly if and
+    only if all gold passages have been shown (for a yes-or-no question as many as ``yes_no`` says), and otherwise so
+    that no metric gives a point. As judge or reviewer it tells the truth. Its :class:`Policy` (docs/evaluation.md) says
+    what it does where a model would decide, and how often it errs; the policy's fields are settings of the reader.
 
-    A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
-    show one. Where the web of an evaluation shows snippets, which ``web_sentences`` says, a snippet counts as the
-    passage when it holds what the question needs of it, see :meth:`GoldQuestion.is_in_snippet`, and otherwise as a
-    passage that is irrelevant. A passage of which CRAG has dropped a part has been shown where one of its strips is
-    left. CRAG's evaluator has the best score for a gold passage and for each strip of one, and the lowest for all
-    others; the query that it is asked for has the words of the question.
+    A passage counts as shown if its whole text stands below its title, so the live web, or passages cut into parts,
+    never show one. If the web of an evaluation shows snippets (``web_sentences``), a snippet that holds what the
+    question needs of the passage counts as the passage (see :meth:`GoldQuestion.is_in_snippet`), and any other snippet
+    as an irrelevant passage. A passage of which CRAG has dropped parts counts as shown if one of its strips is left. As
+    CRAG's evaluator, the reader gives the best score to a gold passage and to each of its strips, and the lowest to all
+    others; if asked for a query, it returns the words of the question.
 
-    It answers from one passage as from any number: rightly where that one is enough. Its critique is true: a gold
-    passage is relevant and supports the answer fully where it is enough, else partially; another does not. A wrong one,
-    which ``judge_error`` draws for each passage, takes gold for another, and another for one that is enough.
+    It answers from one passage as from any number: correctly if that one is enough. Its critique is true: a gold
+    passage is relevant, and supports the answer fully if it is enough, else partially; other passages do neither. When
+    the critique is wrong, which ``judge_error`` draws for each passage, a gold passage counts as irrelevant, and any
+    other passage as enough.
 
-    It searches until nothing is missing (``stopping_error`` has it stop too early, or go on) or the prompt's limit ("at
-    most N times") is reached, and answers then, as the papers' agents do; a prompt without a limit is searched for
-    until there is nothing left to ask. It gives no citations and never answers PARTIALLY CORRECT.
+    It searches until nothing is missing (``stopping_error`` makes it stop too early, or go on) or until the prompt's
+    limit ("at most N times") is reached, and then answers, as the papers' agents do. Without a limit it searches until
+    it has nothing left to ask. It gives no citations and never answers PARTIALLY CORRECT.
 
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
-    runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
-    answer there is one draw a question: it is wrong from the beginning (``answer_error``) or spoiled from a certain
-    number of irrelevant passages on (``distraction``), the same one for every method, and asking again or showing more
-    never repairs it.
+    concurrent runs, in whatever order, and different methods in the same situation have the same luck. The answer has
+    one draw per question, the same for every method: it is wrong from the start (``answer_error``), or from a certain
+    number of irrelevant passages on (``distraction``), and neither asking again nor showing more ever repairs it.
 
     ```python
     from prefrag.evaluation.simulated_reader import SimulatedReader
@@ -114,7 +114,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Reply as the gold passages allow."""
+        """Reply as well as the gold passages in the prompt allow."""
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
     run_async = at_once(run)
@@ -170,7 +170,7 @@ class SimulatedReader:
 
     def _stops(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         situation = ("stop", len(call.searches), sorted(shown.gold), shown.irrelevant)
-        # Before the first search nothing can be mistaken for enough.
+        # Before the first search there is nothing to mistake for enough.
         wrong = bool(call.searches) and self._draw(gold, *situation) < self.policy.stopping_error
         return gold.is_enough(shown) != wrong
 
@@ -227,7 +227,7 @@ class SimulatedReader:
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
-        # The draws of the published figures have the name of the source that is judged behind each title.
+        # The published figures were drawn with the name of the judged source behind each title.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
@@ -251,7 +251,7 @@ def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
 
 
 def _searches(tool: str, passage: Passage) -> bool:
-    """Check whether a tool, which ends with the name of its source, finds a passage."""
+    """Check whether a tool finds a passage; a tool's name ends with that of its source."""
     return passage.source in ("", "both") or tool.casefold().endswith(passage.source.casefold())
 
 

@@ -29,7 +29,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
             call_id = f"search{len(call.searches) + 1:03d}"
             return ChatMessage.from_assistant(SEARCHING, tool_calls=[ToolCall(tool, {"query": query}, id=call_id)])
         case "cot":
-            # One sentence, whatever the question or a title in the query ends with.
+            # Make it one sentence, even if the question or a title in the query ends with a full stop.
             return _say(_SENTENCE_END.sub(" ", query).strip() + ".")
         case "tags":
             return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
@@ -37,7 +37,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Write the reply that answers; a forced answer continues the end of the prompt."""
+    """Write the reply that answers; a forced answer continues the text at the end of the prompt."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:

@@ -1,1 +1,1 @@
-"""Studies made of many evaluations."""
+"""Studies that combine many evaluations."""

@@ -2,12 +2,12 @@
 
     python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
-Each loop runs with one to six steps. Its accuracy is set against retrievals made, model calls and searches of the
-source that is not preferred: a picture a dataset, and what each loop differs in from another at equal cost and at
-equal accuracy. Whatever the reader decides is right but for a tenth (`ERRING`; `--set` changes that for all lines).
-Evaluations that are in the folder are not made again. With `--questions dev --questions train` the loops of which
-nothing is trained run on both, for narrower intervals. With `--try "NAME PATH=VALUE ..."`, a pipeline
-and what is changed in it, a changed loop is set against those that it has to beat (`RIVALS`) in place of the others.
+Each loop runs with one to six steps. Its accuracy is compared with its retrievals, its model calls and its searches of
+the source that is not preferred: one picture per dataset, and tables of how two loops differ at equal cost and at equal
+accuracy. One in ten decisions of the reader is wrong (`ERRING`; `--set` changes that for all lines). Evaluations that
+are already in the folder are not repeated. With `--questions dev --questions train`, loops without a trained part run
+on both, for narrower intervals. With `--try "NAME PATH=VALUE ..."`, a pipeline and its changed settings, only that
+changed loop is compared, with those that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Line:
 
     name: str
     pipeline: str
-    changes: Mapping[str, Any] = field(default_factory=dict)  # of the policy, beside `ERRING`
-    reference: str = "prefrag"  # the line that is compared with it
-    steps: Sequence[int] = STEPS  # none where it does not loop
+    changes: Mapping[str, Any] = field(default_factory=dict)  # changes of the policy besides `ERRING`
+    reference: str = "prefrag"  # the line to compare it with
+    steps: Sequence[int] = STEPS  # empty if the pipeline does not loop
     is_trained: bool = False  # whether a part of it has learnt from the train questions
     changed: Sequence[str] = ()  # settings of the pipeline, as for `--set`
 
@@ -76,48 +76,48 @@ LINES = (
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
-# The loop that a changed one is compared with.
+# The loops that a changed one is compared with.
 RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The accuracy of a loop and its costs, each by steps and question."""
+    """The accuracy of a loop and its costs: each an array by steps and question."""
 
     ids: tuple[str, ...]
     values: Mapping[str, np.ndarray]
 
     def select(self, ids: Sequence[str]) -> Curve:
-        """Return the curve over some of its questions."""
+        """Return the curve for some of its questions."""
         place = {id: number for number, id in enumerate(self.ids)}
         columns = [place[id] for id in ids]
         return Curve(tuple(ids), {key: values[:, columns] for key, values in self.values.items()})
 
     @cached_property
     def means(self) -> dict[str, np.ndarray]:
-        """The mean of each value by steps, of all questions and then of each resample of them."""
+        """The mean of each value by steps: first over all questions, then over each resample of them."""
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Rounded, because a setting that equals a cheaper one must not seem to gain something.
+        # Rounded, so that a setting that equals a cheaper one does not seem to gain anything.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What one curve has over another."""
+    """How far one curve is ahead of another."""
 
-    mean: float  # over all budgets that both can keep to
+    mean: float  # the mean over all budgets that both can keep to
     low: float
     high: float
     is_everywhere: bool  # whether one is ahead at every budget
-    p: float  # how likely so much in either direction is by chance; corrected for the number of datasets in a table
-    budgets: tuple[float, float]  # the first and the last
-    is_share: bool  # of the other's cost
+    p: float  # the two-sided p-value; corrected for the number of datasets in a table
+    budgets: tuple[float, float]  # the first and the last budget
+    is_share: bool  # whether the values are shares of the other curve's cost
 
     @property
     def text(self) -> str:
-        """Write it in digits: with a star where one is ahead everywhere, and the budget where there is only one."""
+        """Write it in digits: starred if one curve is ahead everywhere, and with the budget if there is only one."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
@@ -131,11 +131,11 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare two curves at equal mean cost, in accuracy; or at equal accuracy, in their costs, the first's a share.
+    """Compare the accuracy of two curves at equal mean cost, or at equal accuracy the first's cost as a share.
 
     A loop keeps to a budget with its best settings that cost no more, mixed question by question if the budget lies
     between two. The interval is a paired bootstrap over the questions, or Tango's if accuracy differs on few of them;
-    there, part of a difference counts as that part of a question.
+    for Tango's, a fraction of a difference counts as that fraction of a question.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]
@@ -146,7 +146,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # Where all of one cost less than the cheapest of the other, there is one budget to compare at.
+    # If all settings of one cost less than the cheapest of the other, there is one budget to compare at.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
@@ -159,7 +159,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # Each question with the settings that are best for all.
+        # The accuracy of each question under the settings that are best over all questions.
         right = [
             np.mean(
                 [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
@@ -178,7 +178,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
-    """List the lines: all of them, or each changed loop with those that are compared with it."""
+    """List all lines, or only the changed loops, each with the lines to compare it with."""
     rivals = [line for line in LINES if line.name in RIVALS]
     lines = []
     for pipeline, *changed in map(str.split, tried):
@@ -191,7 +191,7 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
-    """List the evaluations of a line, for each number of steps one a file of questions that nothing was trained on."""
+    """List a line's evaluations: for each number of steps, one per file of questions that it was not trained on."""
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     return [
@@ -238,7 +238,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 
 
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
-    """Write a table a measure, by its name."""
+    """Write a table for each measure, by the measure's name."""
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}
@@ -261,13 +261,13 @@ def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Of the policy, for all lines.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A policy setting, for all lines.")
     ] = None,
-    questions: Annotated[list[str] | None, typer.Option(help="dev, or dev and train for what is not trained.")] = None,
+    questions: Annotated[list[str] | None, typer.Option(help="dev, or also train for loops without training.")] = None,
     tried: Annotated[
-        list[str] | None, typer.Option("--try", metavar="NAME", help="A changed loop, against those it is to beat.")
+        list[str] | None, typer.Option("--try", metavar="NAME", help="A changed loop, and those it has to beat.")
     ] = None,
-    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture a dataset there.")] = None,
+    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset there.")] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,

@@ -9,12 +9,12 @@
         --set distraction=0
     prefrag report runs --output report
 
-A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by
-name, and any other with `--set`. A value is tried only where it can make a difference: the errors of a judge where a
-model judges, the choice of a source where the model names one, a seed where something is drawn. With `--judges` the
-pipelines are PrefRAG under each of the judges: the model that judges is the simulated reader, a perfect judge with a
-judge error of 0. Ends with one line an evaluation, as a Markdown table.
+A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and finished ones
+are not repeated. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by name, and any others
+with `--set`. A value is tried only if it can make a difference: a judge error if a model judges, the choice of a source
+if the model names one, a seed if something is drawn. With `--judges` the pipelines are PrefRAG with each judge; the
+model that judges is the simulated reader, a perfect judge if the judge error is 0. At the end a Markdown table is
+printed, with one line per evaluation.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners.runner import make_runner
 
-# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model, or that differ
-# from another one in what only a language model reads; `--pipeline`
-# runs them anyway.
+# Left out by default: pipelines that need a server, an embedding model, a third source or the log probabilities of a
+# model, or that differ from another one only in what a language model reads. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
@@ -73,7 +72,7 @@ _RATES = (
     *("judge_error", "reflection_error", "stopping_error", "source_error"),
     *("distraction", "answer_error", "memory", "web_junk"),
 )
-# The settings that make no difference where a pipeline does not list them, see `varies_with`.
+# The settings that make no difference unless a pipeline lists them, see `varies_with`.
 _NOT_EVERYWHERE = frozenset(
     (
         *("judge_error", "reflection_error", "stopping_error", "source_choice", "source_error", "second_try"),
@@ -81,7 +80,7 @@ _NOT_EVERYWHERE = frozenset(
     )
 )
 _DEFAULTS = {one.name: one.default for one in fields(Experiment)}
-# The default values to try.
+# The values to try by default.
 _TRIED: dict[str, list[Any]] = {
     "top_k": [3, 5, 7],
     "judge_error": [0.0, 0.1, 0.2],
@@ -89,7 +88,7 @@ _TRIED: dict[str, list[Any]] = {
     "seed": [0],
 }
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
-# One judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
+# Either judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "model": ("model_judge", {}),
     "classifier": ("tree_judge", {}),
@@ -131,7 +130,7 @@ class Cell:
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values, each only where it can make a difference; elsewhere the first one stands for all."""
+    """Combine all values; of a setting that makes no difference to a pipeline only the first value is used."""
     without_yes_no = {
         dataset
         for dataset in datasets
@@ -165,7 +164,7 @@ def has_yes_no(questions: Path) -> bool:
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
-    """Write PrefRAG under each judge."""
+    """Write a PrefRAG pipeline with each judge."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     shipped = read_block(find("prefrag"))
@@ -182,7 +181,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
-    """Make evaluations, or say why one failed; a finished one is only read, and refused if its pipeline has changed."""
+    """Run evaluations, or say why one failed; a finished one is only read, and refused if its pipeline has changed."""
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
@@ -212,7 +211,7 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
 def evaluate_all(
     wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4, ray: str | None = None
 ) -> dict[Cell, dict[str, Any]]:
-    """Make evaluations in several processes."""
+    """Run evaluations in several processes."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
     made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
@@ -223,7 +222,7 @@ def evaluate_all(
             else:
                 done[cell] = ended
     if failed:
-        raise RuntimeError("These could not be made:\n" + "\n".join(failed))
+        raise RuntimeError("These evaluations failed:\n" + "\n".join(failed))
     return {cell: done[cell] for cell in wanted}
 
 
@@ -231,7 +230,7 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
     """List the names of the columns, and one row per evaluation."""
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
-        # A judge error that makes no difference is shown as the others are.
+        # A judge error is shown as a number even if it makes no difference.
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
         useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
@@ -289,14 +288,14 @@ def main(
         typer.Option(
             "--set",
             metavar="NAME=VALUE,...",
-            help="As for `prefrag evaluate`; of several values each is tried, such as seed=0,1,2. By default "
+            help="As for `prefrag evaluate`; every value of a list is tried, such as seed=0,1,2. By default "
             "top_k=3,5,7 judge_error=0,0.1,0.2 distraction=0,0.02 seed=0.",
         ),
     ] = None,
     experiment: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="The settings in a file, a list where each is tried.")
+        Path | None, typer.Option(metavar="FILE.yaml", help="The settings in a file; a list has each value tried.")
     ] = None,
-    judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
+    judges: Annotated[bool, typer.Option("--judges", help="PrefRAG with each judge instead.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
@@ -308,7 +307,7 @@ def main(
     """Evaluate every combination and print a table."""
     if judges:
         if pipeline:
-            raise typer.BadParameter("Either pipelines or the judges of PrefRAG are compared: choose one.")
+            raise typer.BadParameter("Compare either pipelines or the judges of PrefRAG: give one of both.")
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
     pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
     single, of_pipeline = split_changes(changes or ())

@@ -2,8 +2,8 @@
 
     python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-A table stands in the document behind a comment with its name and is written there. `--add` first puts the lines of a
-table of the matrix into `results.csv`, in the place of those with the same settings.
+Each table is written into the document after a comment with its name. `--add` first puts the lines of a table of the
+matrix into `results.csv`, replacing lines with the same settings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_lines(file: Path) -> list[dict[str, str]]:
 
 
 def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
-    """Put lines into a table, in the place of those with the same settings."""
+    """Put lines into a table, replacing those with the same settings."""
     lines = read_lines(file)
     head = list(lines[0])
     settings = [*head[: head.index("n")], "split"]
@@ -78,15 +78,15 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
-    """Fill a cell with means over the seeds; behind accuracy their standard deviation, where it differs."""
-    # A dash stands where a setting makes no difference.
+    """Fill a cell with means over the seeds; accuracy is followed by its standard deviation if the seeds differ."""
+    # A dash is recorded if a setting makes no difference.
     allowed = {
         name: {"-", *map(str, value if isinstance(value, list) else [value])}
         for name, value in wanted.items()
         if value is not None
     }
     found = list(lines)
-    # The row comes last, and leaves the fewest lines.
+    # Start with the row's own settings, which come last, because they leave the fewest lines.
     for name, options in reversed(allowed.items()):
         found = [line for line in found if line[name] in options]
     if not found:
@@ -99,13 +99,13 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
 
 
 def _read(line: Mapping[str, str], name: str) -> float:
-    """Read a value; a share of the questions to the last digit, because a line has two and a table rounds again."""
+    """Read a value; restore the digits of shares, because a line has only two decimals and a table rounds again."""
     value, n = float(line[name]), int(line["n"])
     return 100 * round(value * n / 100) / n if name in _SHARES else value
 
 
 def write_into(document: Path, tables: Mapping[str, str]) -> None:
-    """Write each table that has a place in a document there, behind the comment with its name."""
+    """Write each table into a document after the comment with its name, if there is one."""
     text = document.read_text(encoding="utf-8")
     places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
     found = [name for name, place in places.items() if place.search(text)]

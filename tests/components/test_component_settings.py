@@ -172,7 +172,7 @@ def test_every_component_is_tried():
     "kind, changes, message",
     (PopularityRouter, {"threshold": -1}, "threshold is -1"),
     (PopularityRouter, {"depth": 0}, "depth is 0"),
-    (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: no popularity over the depth is ever seen"),
+    (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: set threshold to at most depth"),
     (QuestionRouter, {"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
     (
         QuestionRouter,
@@ -182,7 +182,7 @@ def test_every_component_is_tried():
     (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
     (QuestionRouter, {"least_probability": {"single_step": 2}}, "of single_step is 2: set it between 0 and 1"),
     (CorrectiveEvaluator, {"judge": None}, "give the block of a judge"),
-    (CorrectiveEvaluator, {"chat_generator": None}, "A query for 'archive' has to be written"),
+    (CorrectiveEvaluator, {"chat_generator": None}, "A search of 'archive' needs a model to write its query"),
     (CorrectiveEvaluator, {"upper": 1.1}, "set it to a number from -1 to 1"),
     (CorrectiveEvaluator, {"upper": -0.95}, "set lower to at most upper"),
     (CorrectiveEvaluator, {"strip_threshold": -2}, "set it to a number from -1 to 1"),

@@ -22,7 +22,7 @@ Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
-# Some articles at home are incomplete, like a file that does not say everything.
+# The shares of articles that are at home and of their passages there, because files rarely say everything.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
 _SAME_ARTICLE = 0.6
 _PAIRS = 30
@@ -83,10 +83,10 @@ def home_steps(
 ) -> Iterator[JudgedStep]:
     """Run questions of two parts over the passages of some articles, and yield the steps.
 
-    The first search is with the question or its first part, the second with the other part or its words. What answers
-    the second part may be at home, in an article that is there in part, or in one that is not there. Both results are
-    kept. A passage is needed if it answers either part and has not been shown; at the second search also if it answers
-    what is asked and has been shown, because nothing is gained by asking elsewhere.
+    The first search is for the question or its first part, the second for the other part or its keywords. The answer to
+    the second part may be at home, in the missing part of an article, or in an article that is not there. Both results
+    are kept. A passage is needed if it answers either part and has not been shown; one that answers the second part is
+    needed even if it has been shown, because there is nothing to gain elsewhere.
     """
     draw = random.Random(seed)
     held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))

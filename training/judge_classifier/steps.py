@@ -1,4 +1,4 @@
-"""Simulate runs with a perfect judge, whose steps train and measure the trees."""
+"""Simulate runs with a perfect judge; their steps train and measure the trees."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def simulated_steps(
 ) -> Iterator[JudgedStep]:
     """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge sees.
 
-    Each search is of the preferred source. Its passages are shown if a gold passage that had not been shown is among
-    them, otherwise those of the other source. A run ends when all gold passages have been shown.
+    Each step searches the preferred source. If a gold passage that has not been shown is among the results, these are
+    shown, otherwise those of the other source. A run ends when all gold passages have been shown.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -138,7 +138,7 @@ def simulated_steps(
 
 
 def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """Make a source that finds and ranks as the pipelines' embedded one does."""
+    """Make a source that finds and ranks like the pipelines' embedded one."""
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),
@@ -172,7 +172,7 @@ class RememberedTerms:
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """Return the number of documents, and of those that contain each term."""
+        """Return the number of all documents, and of those that contain each term."""
         words = list(words)
         unknown = [word for word in words if word not in self._frequencies]
         if unknown or not self._total:

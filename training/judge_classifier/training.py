@@ -39,8 +39,8 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2
 HOME = "home"
-# Trees easily tell files at home from the datasets, so they weigh a third of one; but a needed passage counts twice
-# there, because what a user's files hold is rarely elsewhere. Chosen by cross-validation, and by leaving MuSiQue out.
+# Trees easily tell files at home from datasets, so the files weigh a third of a dataset. A needed passage counts double
+# there, because what a user's files say is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # A small dataset teaches more when its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
@@ -63,7 +63,7 @@ class TrainingStep:
 
     dataset: str
     step: JudgedStep
-    measures: bool  # whether it is of a run as it would be served and may be measured on; others are only trained on
+    measures: bool  # whether its run is like a served one, so that it may be measured on; others are only trained on
 
 
 def train_judge(
@@ -75,8 +75,8 @@ def train_judge(
 ) -> Training[HeldBack]:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
-    An interrupted training continues from the last dataset that it had run; until it ends, a folder beside the output
-    keeps the steps.
+    An interrupted training continues after the last dataset that it finished running; until it ends, a folder beside
+    the output keeps the steps.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
@@ -117,7 +117,7 @@ def train_judge(
         "Trees of `prefrag train judge`",
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
         table(
-            ["held-back questions, not seen by what judges them", "steps", "right verdicts", "needed, but left"],
+            ["held-back questions, by trees that have not seen them", "steps", "right verdicts", "needed, but left"],
             ((one.dataset, one.steps, f"{one.classifier:.1%}", f"{one.left:.1%}") for one in measured),
         ),
     )
@@ -126,7 +126,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run pairs of questions about the same articles, under their titles, those of files, and none."""
+    """Run pairs of questions over articles under their own titles, under file names, and without titles."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -136,9 +136,9 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """Run the questions of a dataset in every useful variant.
 
-    The variants are: with their sub-questions, where they have some, and without; each of the two sources as the
-    preferred one; where the questions are few, with further divisions of the corpus; and without the titles of the
-    passages, so that the trees also judge where there are none.
+    The variants are: with the sub-questions of questions that have some, and without; each of the two sources as the
+    preferred one; with further divisions of the corpus if there are few questions; and without the titles of passages,
+    so that the trees can also judge passages without titles.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -203,7 +203,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the steps by everything they depend on, so that they are not confused with those of another training."""
+    """Name the steps by everything they depend on, so that no other training reuses them by mistake."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)

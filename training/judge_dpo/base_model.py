@@ -1,4 +1,4 @@
-"""Load the model to train: a folder or a name of the Hugging Face hub, or a GGUF file."""
+"""Load the model to train: a folder, a name on the Hugging Face hub, or a GGUF file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# The weights that an optimiser step of the learning rate has to move, as a share.
+# The least share of the weights that must change when an optimiser step adds the learning rate to them.
 _LEAST_MOVED = 0.5
 _MOST_SAMPLED = 1_000_000
 
@@ -22,7 +22,7 @@ def load_model(model: str, weights: str = "float32") -> Any:
         return AutoModelForCausalLM.from_pretrained(model, dtype=types[weights])
     file = Path(model)
     loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=types[weights])
-    # The written-out weights are no longer quantised; while the settings say so, they can be neither saved nor trained.
+    # The weights are dequantised now; while the config calls them quantised, they can be neither saved nor trained.
     loaded.config.quantization_config = None
     del loaded.config.quantization_config
     for name in ("is_quantized", "hf_quantizer", "quantization_method"):
@@ -39,7 +39,7 @@ def load_tokenizer(model: str) -> Any:
     if _is_gguf(model):
         file = Path(model)
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        # Loaded from GGUF, its end of a turn is wrong, and it has no padding.
+        # A tokenizer that is loaded from GGUF has the wrong end of a turn, and no padding.
         tokens = _read_tokens(file)
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(tokens["eos"])
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(tokens["pad"])
@@ -47,15 +47,15 @@ def load_tokenizer(model: str) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(model)
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     if tokenizer.chat_template is None:
-        raise ValueError(f"{model} has no chat template: give a model that is tuned for instructions.")
+        raise ValueError(f"{model} has no chat template: give an instruction-tuned model.")
     return tokenizer
 
 
 def check_weights(model: Any, learning_rate: float) -> None:
     """Refuse weights that are too coarse for the learning rate.
 
-    An optimiser of the Adam family moves a weight by about the learning rate; in bfloat16 most weights do not change
-    by so little: 0.3% of them do at 5e-7.
+    An optimiser of the Adam family moves a weight by about the learning rate; in bfloat16 that is too little to change
+    most weights: at 5e-7 only 0.3% of them change.
     """
     coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
     if not coarse:
@@ -75,7 +75,7 @@ def _is_gguf(model: str) -> bool:
 
 
 def _read_tokens(file: Path) -> dict[str, int]:
-    """Read which tokens end a turn and fill up, from the file's own fields."""
+    """Read from the file's own fields which tokens end a turn and which pad."""
     from gguf import GGUFReader
 
     fields = GGUFReader(file).fields
@@ -87,6 +87,6 @@ def _read_tokens(file: Path) -> dict[str, int]:
     end = read("eos")
     if end is None:
         raise ValueError(f"{file} names no token that ends a turn: give the folder of the model instead.")
-    # A padding that is the end of a turn as well would never be learnt as such.
+    # If the padding were also the end of a turn, the model would never learn to end a turn.
     pads = [one for one in (read("padding"), read("unknown")) if one is not None and one != end]
     return {"eos": end, "pad": pads[0] if pads else end}

@@ -1,4 +1,4 @@
-"""What is sampled at a judged step: nine replies of the small model, the gold verdict, and the preferred pair."""
+"""What is sampled at a judged step: nine replies of the small model, the gold verdict, and the preference pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Candidate:
     top_p: float  # the top-p with which it was sampled
     seed: int  # the seed that was sent
     text: str  # the reply, without thinking
-    status: bool | None  # its verdict; None where it was cut off or cannot be read
+    status: bool | None  # its verdict; None if the reply was cut off or cannot be read
     analysis: str = ""
 
 
@@ -30,7 +30,7 @@ class Gold:
     """The verdict to which candidates are compared."""
 
     status: bool
-    # The texts to which the preferred analysis comes closest: the stronger model's own analysis, or the gold
+    # The texts that the preferred analysis has to come closest to: the stronger model's own analysis, or the gold
     # sentences.
     references: tuple[str, ...]
 
@@ -41,13 +41,13 @@ class JudgedStep:
 
     step: int  # the number of the step, counted from 1; the first is not judged
     prompt: Sequence[Mapping[str, str]]  # the messages that were sent, as roles and contents
-    candidates: Sequence[Candidate]  # the replies to them, one a point of the grid
-    gold: Gold | None  # the gold verdict; None where the stronger model gave none that can be read
-    chosen: int | None = None  # the place of the preferred candidate; None where no candidate has the gold verdict
-    chosen_by: str = ""  # `only` where all with the gold verdict say the same, `model`, or `nearness` of words
-    rejected: int | None = None  # the place of a candidate with the other verdict; None where there is none
-    by_passages: bool | None = None  # the verdict by the gold passages, where they are known
-    # What the server gives to the chat template, beside the messages.
+    candidates: Sequence[Candidate]  # the replies to them, one for each point of the grid
+    gold: Gold | None  # the gold verdict; None if the stronger model gave none that can be read
+    chosen: int | None = None  # the index of the preferred candidate; None if no candidate has the gold verdict
+    chosen_by: str = ""  # `only` if all with the gold verdict say the same, else `model` or `nearness` of words
+    rejected: int | None = None  # the index of a candidate with the other verdict; None if there is none
+    by_passages: bool | None = None  # the verdict by the gold passages, if they are known
+    # What the server passes to the chat template besides the messages.
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[lis
 
 
 def draw_seed(*parts: object) -> int:
-    """Draw a seed that depends on nothing but its parts, so that a stopped collection goes on as it began."""
+    """Draw a seed that depends only on the given parts, so that a resumed collection continues as it began."""
     return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
 
 

@@ -1,4 +1,4 @@
-"""Collect pairs for the judge's model: run a pipeline on training questions, sample at every judged step, balance."""
+"""Collect pairs for the judge's model: run training questions, sample at every judged step, and balance the pairs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# A model counts as absent once the concurrent questions and this many more have all failed to reach it.
+# If the concurrent questions and this many more all fail to reach a model, it counts as absent.
 _FURTHER_FAILED = 5
 
 
@@ -55,10 +55,10 @@ class Plan:
     model: str | None = None
     prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
     changes: tuple[str, ...] = ()  # settings of the pipeline, each NAME=VALUE
-    # Whose verdict a run goes on with: `gold`, or `own`, that of the small model, as the authors' code does.
+    # The verdict with which a run continues: `gold`, or `own`, the small model's, as in the authors' code.
     trajectory: str = "gold"
-    schema: bool = True  # whether the nine replies are bound to the schema under which a judge is served
-    # The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
+    schema: bool = True  # whether the nine replies must follow the schema that a served judge has to follow
+    # The fewest and the most documents per retrieval, drawn for each question; None for the pipeline's number.
     top_k: tuple[int, int] | None = None
     limit: int | None = 15_000  # the most questions, drawn from all
     most_true: int = 3_000  # the most pairs whose gold verdict is True
@@ -92,10 +92,10 @@ def collect(
     ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs; the same call goes on where an earlier one stopped.
+    """Collect pairs; a second call continues where the first one stopped.
 
-    ``small`` is the model that is sampled, by default the judge's own; ``gold`` the stronger one, or what makes it in
-    each worker. ``concurrency`` is a worker's, ``ray`` the address of the cluster that runs the workers.
+    ``small`` is the model to sample, by default the judge's own; ``gold`` is the stronger model, or a function that
+    makes it in each worker. ``concurrency`` is that of each worker, ``ray`` the address of a cluster to run them.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
@@ -141,7 +141,7 @@ def collect(
 
 @dataclass
 class _Sampling:
-    """Runs a question to the record of its judged steps; each worker has a pipeline of its own."""
+    """Run questions and record their judged steps; each worker has a pipeline of its own."""
 
     setup: Setup
     plan: Plan
@@ -198,7 +198,7 @@ def _run_all(
     with closing(results):
         for ended, (question, run) in enumerate(results, start=1):
             if isinstance(run, str):
-                # None of it is kept: the same command runs the question again.
+                # A failed run is not kept, so the same command runs the question again.
                 failed += 1
                 report(f"{name}: question {question.id} failed: {run}")
             else:
@@ -234,10 +234,10 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw the questions, each text once; those with gold passages where they label."""
+    """Draw the questions, each text once; only those with gold passages if these give the labels."""
     if dataset.corpus is None:
         raise ValueError(
-            f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, which is split between sources."
+            f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
         )
     read = [one for one in load_questions(dataset.questions) if one.supporting_ids or plan.labels == "model"]
     if not read:
@@ -297,7 +297,7 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
         for run in runs
         for step in run["steps"]
     ]
-    # Runs end in any order; sorted, the same runs give the same file.
+    # Runs end in any order; sort them, so that the same runs give the same file.
     sampled.sort(key=lambda one: (one.dataset, one.question_id, one.judged.step))
     steps = drop_repeated(sampled)
     held_back = [one for one in steps if _is_held_out(one, plan)]
@@ -345,7 +345,7 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
 
 
 def _name(generator: Any) -> str:
-    """Name a model as its server does, one in this process by its file."""
+    """Name a model as its server does, or a model in this process by its file."""
     if isinstance(generator, ChatModel):
         if (server := generator.server) is not None:
             return server.model

@@ -14,7 +14,7 @@ from prefrag.training.commands import Datasets, Model, read_datasets, say
 
 # Heavy modules are imported where they are used, so that --help is instant.
 Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The settings, see docs/training.md.")]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One of them; repeat it.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A single setting; repeat it.")]
 
 
 def data(
@@ -33,7 +33,7 @@ def data(
         typer.Option(
             metavar="embedded|simulated|URL",
             help="The model of the runs; by default the one of PREFRAG_LLM_BASE_URL. With `simulated` the runs need no "
-            "model, and the one to train is that of the judge's variables.",
+            "model, and the judge's variables name the one to train.",
         ),
     ] = None,
     model: Model = None,
@@ -84,15 +84,15 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
     """Make the stronger model."""
     if url is None or model is None:
         raise ValueError(
-            "The labels `model` need a stronger model: give --gold-llm and --gold-model, or --labels gold for those of "
-            "the gold passages."
+            "The labels `model` need a stronger model: give --gold-llm and --gold-model, or label by the gold passages "
+            "with --labels gold."
         )
     from haystack.components.generators.chat import OpenAIChatGenerator
     from haystack.utils import Secret
 
     from prefrag.components.settings import settings
 
-    # A local server takes any key.
+    # A local server accepts any key.
     key = Secret.from_token(settings.gold_api_key or "none")
     return OpenAIChatGenerator(api_key=key, model=model, api_base_url=url, timeout=120.0, max_retries=4)
 
@@ -116,7 +116,7 @@ def fit(
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
-    """Train the judge's model on pairs; started again, it goes on from its last checkpoint."""
+    """Train the judge's model on pairs; a second call continues from the last checkpoint."""
     _require_packages()
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
@@ -138,7 +138,7 @@ def measure(
     adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA over it.")] = None,
     reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes none.")] = 512,
 ) -> None:
-    """Measure a model on the held-out steps; after a training on several GPUs, which measures nothing itself."""
+    """Measure a model on the held-out steps, for example after training on several GPUs, which does not measure."""
     _require_packages()
     import torch
 

@@ -25,7 +25,7 @@ from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
-# The paper's, for all weights; a LoRA's own weights begin at zero and need larger steps.
+# The paper's rate is for all weights; a LoRA's own weights start at zero and need larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 
@@ -33,20 +33,20 @@ LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 class FitSettings:
     """How the model is trained; the defaults are those of section 3.5 of PrefRAG."""
 
-    model: str  # A folder, a name of the Hugging Face hub, or a GGUF file
-    lora: bool = False  # whether to train a LoRA in place of all weights
+    model: str  # a folder, a name on the Hugging Face hub, or a GGUF file
+    lora: bool = False  # whether to train a LoRA instead of all weights
     lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
     learning_rate: float | None = None  # the learning rate; None for 5e-7, and for 5e-6 with a LoRA
-    beta: float = 0.1  # how far the model may go from where it began
-    batch: int = 8  # pairs a step, on all devices together
+    beta: float = 0.1  # how strongly the model is held near its start; lower values let it go further
+    batch: int = 8  # pairs per step, on all devices together
     per_device: int = 1  # pairs that a device holds at a time
     epochs: float = 1.0  # how often each pair is seen
     max_steps: int | None = None  # the most steps; None for all
-    # The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
+    # The most tokens of prompt and reply; a longer pair is an error, because no pair may be cut or dropped.
     max_length: int | None = None
     # The type of the weights, `float32` or `bfloat16`; the computation is in bfloat16 either way.
     weights: str = "float32"
-    # Whether to compute the log probabilities of the reference first, so that it does not stay in memory.
+    # Whether to compute the reference model's log probabilities first, so that it need not stay in memory.
     precompute_reference: bool = False
     save_steps: int = 100  # steps between two checkpoints
     log_steps: int = 10  # steps between two lines of the log
@@ -62,12 +62,12 @@ class FitSettings:
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model; the same call goes on from the last checkpoint."""
+    """Train a model; a second call continues from the last checkpoint."""
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # Made before the model is loaded: of several processes the first alone reads its weights.
+    # Make these before the model is loaded: among several processes only the first then reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -167,8 +167,8 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
             whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
-                    "The chat template writes the prompt differently before a reply that is known, so the model would "
-                    "be trained on another prompt than it is served: for a model that thinks, collect the pairs with "
+                    "The chat template writes the prompt differently if the reply is known, so training would use a "
+                    "different prompt from serving: for a model that thinks, collect the pairs with "
                     "PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
@@ -176,19 +176,19 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
     if too_long:
         raise ValueError(
             f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens, up to "
-            f"{max(lengths)}; none is cut or dropped: raise max_length up to the model's window ({window}), or "
+            f"{max(lengths)}, and none may be cut: raise max_length up to the model's window ({window}), or "
             "collect with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
         )
     return max(lengths)
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Check that the trainer has every pair, with the prompt that is served, token for token."""
+    """Check that the trainer has every pair, and that its prompts equal the served ones token for token."""
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
         if list(ids) != tokenize_prompt(tokenizer, row):
-            raise ValueError("The trainer changed a prompt: it would train on another one than is served.")
+            raise ValueError("The trainer changed a prompt: it would train on a different one from what is served.")
 
 
 def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
@@ -243,7 +243,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Loaded in the same way as the model: trl would read it again from the place that its settings name.
+        # Load it like the model itself; trl would read it again from wherever the model's config points.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,
@@ -265,7 +265,7 @@ def _measure_before(
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Measure the model once, also where the training is continued."""
+    """Measure the untrained model; if the training is resumed, read the earlier measurement."""
     file = output / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")

@@ -1,4 +1,4 @@
-"""Write a LoRA adapter as a GGUF file, which llama.cpp puts over a model, quantised or not."""
+"""Write a LoRA adapter as a GGUF file, which llama.cpp applies to a model, quantised or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = {
     "mlp.down_proj": "ffn_down",
 }
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
-# The architectures with these layer names; those in llama.cpp's family llama reorder the rows of queries and keys.
+# The architectures with these layer names, and whether llama.cpp reorders their rows of queries and keys.
 _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}
 
 
@@ -31,16 +31,16 @@ class UnknownArchitecture(BadInput):
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
-    """Write an adapter of PEFT as a GGUF file.
+    """Write a PEFT adapter as a GGUF file.
 
-    The adapter stays separate from the model: merged back into 4-bit weights, what was learnt would be rounded away.
+    The adapter stays separate from the model, because merging it into 4-bit weights would round away what was learnt.
     """
     import gguf
     from safetensors.numpy import load_file
 
     if config.model_type not in _ARCHITECTURES:
         raise UnknownArchitecture(
-            f"An adapter for a model of the type {config.model_type} is not written here: use convert_lora_to_gguf.py "
+            f"Adapters for models of the type {config.model_type} cannot be written here: use convert_lora_to_gguf.py "
             f"of llama.cpp on {adapter}."
         )
     is_turned = _ARCHITECTURES[config.model_type]
@@ -70,6 +70,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _turn_rows(tensor: Any, heads: int) -> Any:
-    """Order the rows of queries or keys as llama.cpp rotates them: pairs side by side in place of halves."""
+    """Order the rows of queries or keys as llama.cpp rotates them: in adjacent pairs instead of halves."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

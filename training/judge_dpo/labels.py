@@ -33,7 +33,7 @@ class Labels(Protocol):
 
 
 class GoldPassages:
-    """Label by gold passages: True where a search found one that had not been shown."""
+    """Label by gold passages: True if a search found one that had not been shown."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
         """Keep the gold passages of each question."""
@@ -57,11 +57,11 @@ class GoldPassages:
             for one in passages
             for sentence in _SENTENCE_END.split(one.content or "")
         ]
-        # If nothing is missing any more, the question is all that an analysis can come close to.
+        # If no gold passage is missing any more, the question is the only text to compare an analysis with.
         return Gold(bool(found), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Choose by the words that an analysis shares with one gold sentence."""
+        """Choose the analysis that shares the most words with a single gold sentence."""
         return find_nearest(gold.references, analyses), "nearness"
 
     def _missing(self, state: State) -> list[str] | None:
@@ -82,14 +82,14 @@ class GoldModel:
     async def label(self, call: Prepared, state: State) -> Gold | None:
         """Have the stronger model judge."""
         own = self._judge.call
-        # Without the schema, which not every server takes; the prompt says how to reply.
+        # Send no schema, because not every server accepts one; the prompt says how to reply.
         verdict, _, _ = await own.send_until_read_async(
             replace(call, generation_kwargs=own.generation_kwargs), read_judgement
         )
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Have the stronger model choose (table 22); by shared words where its choice cannot be read twice."""
+        """Have the stronger model choose (table 22); if its choice is unreadable twice, choose by shared words."""
 
         def values(observations: object) -> dict[str, object]:
             return {
@@ -110,7 +110,7 @@ class GoldModel:
 
 
 def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
-    """Find the analysis that shares most words with one of the references (F1)."""
+    """Find the analysis that shares the most words with a single reference (F1)."""
     nearness = [max(overlap(analysis, reference)[0] for reference in references) for analysis in analyses]
     return nearness.index(max(nearness))
 

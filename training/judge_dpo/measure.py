@@ -1,4 +1,4 @@
-"""Measure how often a model judges rightly on held-out steps."""
+"""Measure how often a model judges correctly on held-out steps."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def measure(
 ) -> dict[str, Any]:
     """Measure a model on balanced steps, in two ways.
 
-    ``accuracy`` is that of the verdicts that it writes, at temperature 0 and without a schema; one that cannot be read,
-    or was cut off, counts as wrong. ``likelihood_accuracy`` is that of the template of a verdict which it finds more
-    probable, and ``likelihood_auc`` how well their difference sorts the steps.
+    ``accuracy`` is that of the verdicts that the model writes at temperature 0 and without a schema; a verdict that is
+    unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes as verdict the one whose template the model
+    finds more probable, and ``likelihood_auc`` says how well the difference of the two sorts the steps.
     """
     was_training = model.training
     model.eval()
@@ -87,7 +87,7 @@ def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: st
 
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
-    """Write a prompt in tokens, as the server of the model does."""
+    """Tokenize a prompt as the model's server does."""
     ids = tokenizer.apply_chat_template(
         row["prompt"], add_generation_prompt=True, return_dict=False, **(row.get("chat_template_kwargs") or {})
     )
@@ -95,7 +95,7 @@ def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
 
 
 def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
-    """Compute the share of the pairs of a True and a False step that the scores put in order."""
+    """Compute the share of pairs of a True and a False step in which the True step has the higher score."""
     true = [score for score, right in zip(scores, gold, strict=True) if right]
     false = [score for score, right in zip(scores, gold, strict=True) if not right]
     if not true or not false:

@@ -19,12 +19,12 @@ _TEMPLATE = {
 
 @dataclass(frozen=True)
 class SampledStep:
-    """A judged step and the run that it is of."""
+    """A judged step and the run that it comes from."""
 
     dataset: str
     question_id: str
     question: str
-    top_k: int  # documents a retrieval
+    top_k: int  # documents per retrieval
     judged: JudgedStep
 
 
@@ -36,7 +36,7 @@ class Pair:
     chosen: str  # the reply with the gold verdict
     rejected: str  # the reply with the other
     status: bool  # the gold verdict
-    canonical: str | None = None  # `chosen` or `rejected` where that reply is written from a template; else None
+    canonical: str | None = None  # `chosen` or `rejected` if that reply was written from a template, else None
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Write the pair as a line of the dataset."""
@@ -73,7 +73,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make the pair of a step; both replies are the small model's own texts, unless one is missing."""
+    """Make the pair of a step from the small model's replies, or say why not; `canonical` fills in a missing reply."""
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
@@ -111,7 +111,7 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
     """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
 
-    If one verdict is too rare, the other is cut in proportion.
+    If one verdict is too rare, there are proportionally fewer pairs with the other.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)
@@ -131,7 +131,7 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     for step, own in by_step.items():
         draw(seed, "iteration", step).shuffle(own)
     drawn: list[Pair] = []
-    # In turns, because later iterations are rare and would hardly be drawn.
+    # Take turns, because later iterations are rare and would hardly be drawn.
     while len(drawn) < count and any(by_step.values()):
         for step in sorted(by_step):
             if by_step[step] and len(drawn) < count:

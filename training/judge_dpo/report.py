@@ -1,4 +1,4 @@
-"""The report of a collection: what was sampled, what agrees with the gold verdicts, what was dropped and why."""
+"""The report on a collection: what was sampled, what agrees with the gold verdicts, what was dropped and why."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Collected:
     """What a collection holds."""
 
     questions: int
-    failed: int  # those whose run broke off, which a further call tries again
+    failed: int  # questions whose run broke off; another call tries them again
     repeated_questions: int  # questions left out because another has the same text
     steps: Sequence[SampledStep]  # the judged steps, each once
     repeated_steps: int  # steps left out because another has the same prompt
-    dropped: Mapping[str, int]  # the number of steps without a pair, by the reason
+    dropped: Mapping[str, int]  # the number of steps without a pair, by reason
     pairs: Sequence[Pair]  # the steps with a pair, before they are balanced
     kept: Sequence[Pair]  # the pairs of the dataset
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
@@ -62,7 +62,7 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
 
 
 def print_report(report: Mapping[str, Any]) -> str:
-    """Write the report for people."""
+    """Write the report in words."""
     agreement, kept = report["agreement"], report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
     lines = [
@@ -85,7 +85,7 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 
 def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
-    """Find the verdicts of which the other one's rarity leaves out more than half of what might be kept."""
+    """Find each verdict of which less than half of the wanted pairs are kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
         f"of {made[status]} pairs with the verdict {status} {kept[status]} are kept, because only {made[not status]} "
@@ -107,7 +107,7 @@ def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
-    """Measure how many readable replies have the gold verdict, all of them or those of one point of the grid."""
+    """Measure the share of readable replies with the gold verdict, over all replies or at one point of the grid."""
     return _mean(
         [
             reply.status is one.judged.gold.status

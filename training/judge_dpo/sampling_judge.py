@@ -1,4 +1,4 @@
-"""The judge that samples what the judge's model is trained on, while the pipeline runs."""
+"""The judge that samples training data for the judge's model while the pipeline runs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ EVENT = "candidates"
 class SamplingJudge:
     """Sample nine replies to the prompt of a :class:`ModelJudge`, and go on with the gold verdict (appendix C).
 
-    What was sampled is an event of the run's trace. With ``own`` the run goes on as in the authors' code: with the
-    verdict of the preferred reply, or, if none agrees with gold, of the first. Without a verdict the passages are kept,
-    so that doubt sends nothing out.
+    The samples become an event in the run's trace. With ``own`` the run continues as in the authors' code: with the
+    verdict of the preferred reply, or of the first reply if none agrees with gold. Without a verdict the passages are
+    kept, so that doubt sends nothing out.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of a pipeline's YAML; it is only used where a pipeline collects training data."""
+        """Write the judge as a block of a pipeline's YAML; only the collection of training data uses it."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -63,7 +63,7 @@ class SamplingJudge:
         self.judge_of_model.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Refuse: training data is collected on an event loop."""
+        """Refuse, because training data is collected on an event loop."""
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
@@ -113,7 +113,7 @@ class SamplingJudge:
     async def _choose(
         self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
     ) -> JudgedStep:
-        """Choose the preferred candidate, the closest to gold, and draw one of the others (section 3.4)."""
+        """Choose the preferred candidate, the closest to gold, and draw one with the other verdict (section 3.4)."""
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen, chosen_by = (right[0], "only") if right else (None, "")
         if len({candidates[place].analysis for place in right}) > 1:
@@ -123,7 +123,7 @@ class SamplingJudge:
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, Any]:
-        # As ChatModel sends them to a server; the embedded model gets none.
+        # These are what ChatModel sends to a server; the embedded model gets none.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

@@ -1,4 +1,4 @@
-"""Choose the threshold of a pair classifier, and show how far its scores are probabilities."""
+"""Choose the threshold of a pair classifier, and show how well calibrated its scores are."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Quality:
-    """What a threshold gives on pairs."""
+    """How well a threshold does on pairs."""
 
     pairs: int
     prior: float  # the share of positive pairs among them, 0 to 1
     accuracy: float  # the share of right verdicts
     precision: float  # the share of needed pairs among those with a positive verdict; 0 without any
     recall: float  # the share of needed pairs with a positive verdict; 0 without any
-    # The mean distance between the score and the share of positive pairs, over ten parts of the scale, each by its
-    # number of pairs.
+    # The mean distance between the score and the share of positive pairs, over ten parts of the scale, weighted by the
+    # number of pairs in each.
     calibration_error: float
 
 
 def choose_threshold(scores: Values, truth: Values) -> float:
-    """Choose the score with the largest share of right verdicts, where both labels weigh the same."""
+    """Choose the score with the largest share of right verdicts if both labels weigh the same."""
     order = np.argsort(scores)
     ordered, positive = scores[order], truth[order].astype(float)
-    # The share of right verdicts with a threshold before each score, in order, and after the last.
+    # The share of right verdicts if the threshold lies below each score, in order, and above the last.
     below = np.concatenate([[0.0], np.cumsum(1 - positive)]) / (1 - positive).sum()
     above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
     right = below + above
@@ -57,7 +57,7 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
 
 
 def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path) -> bool:
-    """Plot the share of positive pairs over the score."""
+    """Plot the share of positive pairs against the score."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -79,6 +79,6 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
 
 
 def _parts(scores: Values) -> list[Values]:
-    """Divide the scale into parts of the same width, and leave out those without pairs."""
+    """Divide the scale into parts of equal width, leaving out those without pairs."""
     part = np.minimum((scores * _BINS).astype(int), _BINS - 1)
     return [part == number for number in range(_BINS) if (part == number).any()]

@@ -16,11 +16,11 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.pool import two_stage_candidates
 
-# About the number of the paper, for each dataset.
+# About the number of pairs per dataset in the paper.
 MOST = 2300
-# The documents that the candidates are retrieved for, as `dr_rag_cfs` has them.
+# The number of documents to select, for which the candidates are retrieved, as in `dr_rag_cfs`.
 _K = 6
-# So much smaller is the number of held-back pairs, but not below the second number.
+# There are this many times fewer held-back pairs, but at least the second number.
 _FEWER, _FEWEST = 5, 200
 
 Negatives = Literal["mixed", "hard"]
@@ -43,7 +43,7 @@ class DatasetPairs:
 
     learnt: list[PairExample]  # the pairs to learn from, one positive to one negative
     held_back: list[PairExample]  # pairs of held-back questions, drawn in the same way
-    served: list[PairExample]  # all pairs that the classifier would be given for the held-back questions
+    served: list[PairExample]  # all pairs that the classifier would score for the held-back questions
 
 
 def dataset_pairs(
@@ -90,9 +90,9 @@ def draw_pairs(
     negatives: Negatives,
     draw: random.Random,
 ) -> list[PairExample]:
-    """Draw as many negative as positive pairs: half with one needed document, half with none.
+    """Draw positive pairs, and as many negative ones: half of these with one needed document, half with none.
 
-    Positive are two needed documents, in either order, since either may be found first.
+    A positive pair is two needed documents, in either order, since either may be found first.
     """
     given = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [

@@ -19,7 +19,7 @@ _OPSET = 17
 def export_onnx(folder: Path, file: Path) -> None:
     """Export a classifier for ``backend: onnx``.
 
-    BigBird is exported with full attention: the blocks of the sparse one would be fixed to the length of one example.
+    BigBird is exported with full attention, because an export fixes the blocks of sparse attention to one length.
     """
     config = AutoConfig.from_pretrained(folder)
     if config.model_type == "big_bird":
@@ -42,7 +42,7 @@ def export_onnx(folder: Path, file: Path) -> None:
             return logits
 
     with warnings.catch_warnings():
-        # The older exporter, which needs no package besides onnx, warns of its age.
+        # The older exporter needs no package besides onnx, but warns that it is deprecated.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             Logits(),
@@ -64,7 +64,7 @@ def largest_difference(folder: Path, examples: Sequence[PairExample], document_t
         TransformerPairScorer(str(folder), backend, device="cpu", document_tokens=document_tokens)
         for backend in ("torch", "onnx")
     )
-    # One by one, because BigBird with sparse attention reads a padded batch in another way.
+    # One by one, because BigBird's sparse attention gives other scores for a padded batch.
     differences = []
     for one in examples:
         pair = Document(content=one.first), Document(content=one.second)

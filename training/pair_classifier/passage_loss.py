@@ -1,4 +1,4 @@
-"""The loss of the pair classifier's training: the error of passages that are ranked by their best pair."""
+"""The loss that trains the pair classifier: the error of passages when ranked by their best pair."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
-# Below 1 the best pair of a passage learns nearly alone, above 1 all of its pairs together.
+# Below 1 almost only the best pair of a passage learns, above 1 all of its pairs do.
 SMOOTHNESS = 0.3
-# The least weight of a passage that is judged with certainty.
+# The least weight of a passage, used when its score is certain.
 _LEAST_HESSIAN = 1e-4
-# Round away the last digits, which differ between processors and would grow into other trees.
+# Round away the last digits: they differ between processors, and the trees would then differ too.
 _DIGITS = 6
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class PassageLoss:
-    """Cross-entropy of passages, each by the pairs that it is in, as a custom objective of XGBoost.
+    """Cross-entropy of passages, each scored by its pairs, as a custom objective for XGBoost.
 
     A passage is as likely as its best pair (:func:`by_best_pair`), so only that pair learns from it: a gold passage
-    needs one good pair and not all of them, and any other passage none. The best pair is smoothed by the logarithm of
-    summed exponentials. A gold passage without partners, or whose partners were not found, is used too.
+    needs just one good pair, and any other passage must have none. A log-sum-exp smooths the choice of the best pair. A
+    gold passage is used even if the question has no other gold passage, or none that was found.
     """
 
     def __init__(self, gathered: Sequence[Pool]):
@@ -43,7 +43,7 @@ class PassageLoss:
             needed += gold
             weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)
         order = np.argsort(passages, kind="stable")
-        # The occurrences of passages in pairs, sorted by passage: the pair and the passage of each.
+        # One entry for each passage of each pair, sorted by passage: the indices of the pair and of the passage.
         self._pair = order // 2
         self._passage = np.asarray(passages, np.intp)[order]
         self._starts = np.searchsorted(self._passage, np.arange(len(needed)))

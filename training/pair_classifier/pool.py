@@ -74,6 +74,6 @@ def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | N
 
 
 def _refuse_failures(state: State) -> None:
-    # A run goes on without a source that fails; examples would lack its passages.
+    # A run continues if a source fails, but examples would then lack the passages of that source.
     if failed := [search.error for search in state.searches if search.error]:
         raise RuntimeError(f"A search for examples failed: {failed[0]}")

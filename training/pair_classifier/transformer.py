@@ -33,18 +33,18 @@ from prefrag.training.pair_classifier.examples import (
 from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
 from prefrag.training.phase import Phase, train_phase
 
-# The pretrained models of the paper (table 6), and a small one that installs from a package.
+# The pretrained models of the paper (table 6); `minilm` is a small one that installs from a package.
 BASES = {
     "bigbird": "google/bigbird-roberta-base",
     "bigbird-large": "google/bigbird-roberta-large",
     "longformer": "allenai/longformer-base-4096",
 }
 MINILM = "minilm"
-# One question in six is kept from the training, for the threshold.
+# One question in six is held back from training, to choose the threshold.
 _HELD_BACK = 6
-# So many candidates of the held-back questions of a dataset are measured as they are served.
+# For this many held-back questions of a dataset the candidates are measured as they are served.
 _SERVED = 250
-# Tokenizers without a limit name a larger number.
+# The limit for tokenizers that have none of their own.
 _LONGEST = 4096
 _CHECKED = 16
 
@@ -56,12 +56,12 @@ class TransformerSettings:
     # `bigbird`, `bigbird-large`, `longformer`, `minilm`, or the folder or hub name of another pretrained encoder.
     base: str = "bigbird"
     negatives: Negatives = "mixed"  # see `draw_pairs`
-    most: int = 2300  # the most pairs of a dataset
+    most: int = 2300  # the most pairs per dataset
     epochs: float = 3.0  # how often each pair is seen
     rate: float = 2e-5  # the highest learning rate; the paper gives none
     minutes: float = 600
     batch_tokens: int = 6400  # about how many tokens a step has
-    # The most tokens of a document; None reads whole documents, as far as the model can.
+    # The most tokens of a document; None reads documents up to the model's own limit.
     document_tokens: int | None = None
     seed: int = 7  # the seed of all draws
 
@@ -71,12 +71,12 @@ class TransformerTraining:
     """The results of a training."""
 
     output: Path  # the folder of the model
-    # For each dataset the numbers of pairs to learn from, by how many of both documents are needed.
+    # For each dataset the numbers of pairs to learn from, by how many of the two documents are needed.
     counts: dict[str, dict[str, int]]
-    threshold: float  # the score from which a pair is positive
-    held_back: Quality  # what the threshold gives on held-back pairs, one positive to one negative
+    threshold: float  # a pair with at least this score is positive
+    held_back: Quality  # how well the threshold does on held-back pairs, one positive to one negative
     served: Quality  # the same on the candidates of held-back questions as they are served, with few positive ones
-    seconds: float  # the duration of all of it
+    seconds: float  # the duration of the whole training
 
 
 def train_transformer(
@@ -85,7 +85,7 @@ def train_transformer(
     settings: TransformerSettings,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> TransformerTraining:
-    """Train a transformer; one that was interrupted goes on from its last checkpoint."""
+    """Train a transformer; an interrupted training continues from its last checkpoint."""
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
@@ -98,8 +98,8 @@ def train_transformer(
     served = [one for each in pairs.values() for one in each.served]
     if len({one.needed == 2 for one in learnt}) < 2 or len({one.needed == 2 for one in held_back}) < 2:
         raise ValueError(
-            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held back, and one of both lacks "
-            "positive or negative ones: give questions with two gold passages or more (`supporting_ids`)."
+            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held back, and one of these sets lacks "
+            "positive or negative pairs: give questions with two gold passages or more (`supporting_ids`)."
         )
     classifier = Classifier.load(settings, learnt, on_progress)
     phase = Phase("pairs", settings.epochs, settings.rate, settings.minutes, settings.batch_tokens)
@@ -153,7 +153,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
             ["pairs to learn from", "both needed", "one", "none"],
             ((name, one["both"], one["one"], one["none"]) for name, one in facts["counts"].items()),
         ),
-        f"A pair is positive from {facts['threshold']:.3f} on, chosen on held-back training questions:",
+        f"A pair is positive from a score of {facts['threshold']:.3f}, chosen on held-back training questions:",
         table(
             ["held-back questions", "pairs", "positive", "accuracy", "precision", "recall", "calibration error"],
             (
@@ -162,7 +162,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
                 for label, one in measured
             ),
         ),
-        f"`model.onnx` gives the same scores within {facts['onnx_difference']:.1e}.",
+        f"`model.onnx` gives the same scores to within {facts['onnx_difference']:.1e}.",
         facts=facts,
     )  # fmt: skip
 
@@ -177,7 +177,7 @@ class Classifier:
         self._document_tokens = document_tokens
         self._fewest = fewest_tokens(model.config)
         self.attention = getattr(model.config, "attention_type", None) or model.config._attn_implementation
-        # BigBird's sparse attention mixes types of numbers under autocast on a CPU, and fails.
+        # Under autocast on a CPU, BigBird's sparse attention mixes number types and fails.
         self._autocast = not (device.type == "cpu" and self._fewest)
 
     @classmethod
@@ -189,11 +189,11 @@ class Classifier:
         config = AutoConfig.from_pretrained(base, num_labels=2)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         if device.type == "cpu":
-            # Drawing the masks takes half of the time there.
+            # There, drawing the dropout masks takes half of the time.
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may know of no limit; RoBERTa's positions begin after that of the padding.
+        # A tokenizer may have no limit of its own; RoBERTa's positions start after the padding's.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
         if fewest := fewest_tokens(config):
@@ -212,7 +212,7 @@ class Classifier:
         torch.manual_seed(settings.seed)
         model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
         if device.type == "cpu" and config.model_type in ("bert", "roberta"):
-            # On a CPU the fused attention is slow backwards: without it a step takes two thirds of the time.
+            # On a CPU the backward pass of fused attention is slow: without it a step takes two thirds of the time.
             model.set_attn_implementation("eager")
         return cls(model, tokenizer, settings.document_tokens, device)
 
@@ -290,7 +290,7 @@ def _is_held_back(question: str) -> bool:
 
 
 def _keep_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
-    """Refuse to go on with a training of other settings; another limit of minutes is allowed."""
+    """Refuse to continue a training with other settings; only the limit of minutes may change."""
     current = {**asdict(settings), "datasets": [one.name for one in datasets]}
     current.pop("minutes")
     if file.exists() and (before := json.loads(file.read_text(encoding="utf-8"))) != current:

@@ -28,25 +28,25 @@ SETTINGS: dict[str, Any] = {
     "tree_method": "hist",
     "max_depth": 4,
     "eta": 0.1,
-    # Two trees per round, on different rows and columns, share the work of one.
+    # Two trees per round, each on a sample of rows and columns, share the work of one.
     "num_parallel_tree": 2,
     "subsample": 0.6,
     "colsample_bytree": 0.6,
     "min_child_weight": 0.5,
-    # The probability before the first tree, because few pairs are needed.
+    # The probability before the first tree; it is low because few pairs are needed.
     "base_score": 0.05,
     "lambda": 2,
-    # More threads would add up in another order and give another file.
+    # More threads would sum in another order, and so give another file.
     "nthread": 1,
 }
 ROUNDS = 150
 MEASURED_AT = 5
-# The documents at which a selection with a threshold is measured, as the paper does.
+# The number of documents at which a selection by threshold is measured, as in the paper.
 SELECTED_AT = 6
 # About the number of pairs that the paper draws for each dataset.
 DRAWN = 2300
 _FOLDS = 5
-# With this many questions one held-back fifth is enough.
+# From this many questions on, one held-back fifth is enough.
 _MANY_QUESTIONS = 400
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -92,7 +92,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
         raise ValueError(
             f"In {len(gathered)} questions with {sum(len(pool.pairs) for pool in gathered)} pairs the retrieval finds "
             f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
-            "in a corpus of more."
+            "and a corpus that also holds others."
         )
     features, settings = np.concatenate([pool.features for pool in gathered]), {**SETTINGS, "seed": seed}
     if label == "pair":
@@ -103,7 +103,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
 
 
 def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
-    """Measure trees on questions: those of passages as ``fill`` ranks, those of pairs as ``cfs`` selects."""
+    """Measure trees on questions: passage trees by the ranking of ``fill``, pair trees by the selection of ``cfs``."""
     if label == "passage":
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)
@@ -152,7 +152,7 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
 def _measure_held_back(
     gathered: Sequence[Pool], label: Label, seed: int, report: Callable[[str], None]
 ) -> tuple[Recall, ...]:
-    """Measure by cross-validation, or on one part where there are many questions."""
+    """Measure by cross-validation, or on a single part if there are many questions."""
     part: list[int] = []
     sizes = Counter(pool.dataset for pool in gathered)
     draw = random.Random(seed)
@@ -179,9 +179,9 @@ def _measure_held_back(
 def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     """Label and weigh the pairs of questions.
 
-    The paper draws one negative to one positive. Here every pair teaches, and the weights balance them: in each dataset
-    the positive pairs weigh as much as the negative ones, of these the pairs with one needed document as much as those
-    with none, and together as much as :data:`DRAWN` pairs. So 0.5 is the threshold of a prior of one half.
+    The paper draws one negative pair to one positive. Here every pair is used, and weights balance them: positive pairs
+    weigh as much as negative ones in each dataset; of these, pairs with one needed document weigh as much as those with
+    none; and all pairs of a dataset weigh as much as :data:`DRAWN`. So 0.5 is the threshold for a prior of one half.
     """
     needed = np.array(
         [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp

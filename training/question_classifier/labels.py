@@ -13,13 +13,13 @@ from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.runs import runner
 from prefrag.training.dataset import Dataset
 
-#: The pipeline whose right answer gives a question its class.
+#: The pipeline of each class; the simplest one that answers a question correctly gives the question its class.
 STRATEGIES: dict[QuestionClass, str] = {
     "no_retrieval": "no_retrieval",
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# As many as the published code takes of each dataset for its bias.
+# The published code takes this many questions of each dataset for its bias.
 MOST_OF_READING = 400
 
 
@@ -30,7 +30,7 @@ class LabelledQuestion:
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool  # whether a strategy answered it; else the class is the bias of its dataset
+    silver: bool  # whether a strategy answered it; if not, its class is the bias of its dataset
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
@@ -47,9 +47,9 @@ def label_dataset(
     strategies: Mapping[QuestionClass, str] = STRATEGIES,
     concurrency: int = 4,
 ) -> list[LabelledQuestion]:
-    """Run every strategy on the questions of a dataset; runs that were begun go on.
+    """Run every strategy on the questions of a dataset; unfinished runs are continued.
 
-    A right answer is one that equals a gold answer, both normalised, as in the published code.
+    As in the published code, an answer is right if it equals a gold answer, both normalised.
     """
     if dataset.corpus is None:
         raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
@@ -68,7 +68,7 @@ def label_dataset(
         )
         if failed := [one for one in done.predictions if one["error"]]:
             raise ValueError(
-                f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}, the first because "
+                f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}; the first error: "
                 f"{failed[0]['error']} The same command runs them again."
             )
         for one in done.predictions:

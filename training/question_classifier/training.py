@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "colsample_bytree": 0.4,
     "min_child_weight": 2,
     "lambda": 2,
-    # More threads would add up in another order and give another file.
+    # More threads would sum in another order, and so give another file.
     "nthread": 1,
 }
 ROUNDS = 100
@@ -46,19 +46,19 @@ class HeldBack:
     shares: Mapping[str, float]  # the share of each class among its labels, 0 to 1
     silver: float  # the share of the labels that a strategy gave, 0 to 1; the others are the bias of the dataset
     right: float  # the share of right classes, 0 to 1, by trees that have learnt from its other questions
-    # The share of right classes by trees that have learnt from the other datasets alone; None where there is no other
-    # that has two classes.
+    # The share of right classes by trees that have learnt only from the other datasets; None if no other dataset has
+    # two classes.
     without: float | None
 
     @property
     def most_frequent(self) -> float:
-        """The share of right classes where only the dataset is known: that of its most frequent class."""
+        """The share of right classes if only the dataset is known, that is, the share of its most frequent class."""
         return max(self.shares.values())
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How the trees that are kept classify the questions of a dataset that they have not learnt from."""
+    """How the final trees classify the questions of a dataset that they have not learnt from."""
 
     dataset: str
     questions: int  # the number of questions that a strategy answered
@@ -127,8 +127,8 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
                 for one in training.held_back
             ),
         ),
-        "The last column is what the classes are worth on questions of another kind: where it is no higher than the "
-        "column before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
+        "The last column shows how the trees do on questions of another kind: if it is no higher than the one before, "
+        "the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
     ]  # fmt: skip
     if training.measured:
         head = ["further questions that a strategy answered", "questions", "right", "the most frequent class alone"]

@@ -1,4 +1,4 @@
-"""Train the trees of the reader: which span is the answer, whether yes or no, and how sure it is."""
+"""Train the trees of the reader, which choose the answer span, or yes or no, and say how sure the answer is."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPAN_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 SPAN_ROUNDS = 250
-# Of the eight best answers, so few that less is learnt.
+# The choice is among only eight answers, so these trees are smaller and learn more slowly.
 CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
 CHOICE_ROUNDS = 200
 YES_NO_SETTINGS: dict[str, Any] = {
@@ -52,7 +52,7 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 YES_NO_ROUNDS = 150
-# What makes an answer likelier whatever the documents are (1), and what makes it less likely (-1).
+# Features that make an answer likelier over any documents (1), and those that make it less likely (-1).
 _LIKELIER = (
     "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
     "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
@@ -71,7 +71,7 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# Questions over people's own files are what the probability is for, and few; a near miss is the worst that is given.
+# Questions over people's own files are what the probability is for, but few; near misses are the worst answers to give.
 _OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
 _FEW = 50
@@ -86,11 +86,11 @@ class ReadExample:
     """An example that the encoder has read."""
 
     example: Example
-    scores: EncoderScores | None  # what the encoder says; None of a question for yes or no
-    spans: Spans  # the spans with their features; none of a question for yes or no
-    yes_no: Any  # the features of a question for yes or no; else None
-    choice: str | None  # the thing that dates choose, for a question which of two is earlier or later; else None
-    right: Any  # for each span 1 where it is a right answer, else 0
+    scores: EncoderScores | None  # the encoder's scores; None for a yes/no question
+    spans: Spans  # the spans with their features; empty for a yes/no question
+    yes_no: Any  # the features of a yes/no question, else None
+    choice: str | None  # what the dates choose if the question asks which of two is earlier or later, else None
+    right: Any  # 1 for each span that is a right answer, else 0
     look: SecondLook  # the second look at single candidates
     weight: WordWeight
 
@@ -100,9 +100,9 @@ class Ranked:
     """The best answers of an example, as trees that have not seen it rank them."""
 
     read: ReadExample
-    places: list[int]  # the span of each, the best first
-    rows: Any  # the features by which one is chosen
-    right: Any  # for each 1 where it is a right answer, else 0
+    places: list[int]  # the index of each answer's span, best first
+    rows: Any  # the features by which to choose among the answers
+    right: Any  # 1 for each right answer, else 0
 
 
 @dataclass(frozen=True)
@@ -111,24 +111,24 @@ class Given:
 
     read: ReadExample
     text: str
-    features: Any  # the features by which the reader knows how sure it may be; None for yes or no
-    probability: float  # how sure it is
-    is_of_another_time: bool = False  # whether it is said of another time than the question asks about
+    features: Any  # the features that tell how sure the answer is; None for yes or no
+    probability: float  # how sure the answer is
+    is_of_another_time: bool = False  # whether the text says it of another time than the question asks about
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answer is a right one, word by word."""
+        """Whether the answer equals a right one, word for word."""
         return bool(em(self.text, self.read.example.answers))
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer holds a right one, or has nearly its words."""
+        """Whether the answer contains a right one, or has nearly the same words."""
         golds = self.read.example.answers
         return bool(acc_word(self.text, golds)) or f1(self.text, golds) >= 0.8
 
     @property
     def is_fair(self) -> bool:
-        """Whether a person would take the answer for a right one."""
+        """Whether a person would accept the answer as right."""
         return self.is_right or bool(fair(self.text, self.read.example.answers))
 
 
@@ -149,17 +149,17 @@ def read_example(
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
-    """Assign a question to a part."""
+    """Assign a question to one of several parts."""
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
 def family_of(example: Example) -> str:
-    """Name what an example shares with others that were made by one pattern."""
+    """Name the family of an example: the examples made by the same pattern."""
     return example.family or example.key
 
 
 def dataset_of(example: Example) -> str:
-    """Name the dataset of an example, without what was made of its questions."""
+    """Name the dataset of an example, without the suffix for a changed question."""
     return example.origin.partition("-")[0]
 
 
@@ -215,7 +215,7 @@ def fit_sure(given: Iterable[Given], seed: int) -> Any:
     used = [one for one in given if one.features is not None]
     rows = np.concatenate([one.features for one in used])
     labels = [float(one.is_fair) for one in used]
-    # Each dataset counts the same, or the largest one, which is the easiest, would say how sure to be.
+    # Each dataset counts the same; otherwise the largest one, which is also the easiest, would dominate.
     sizes = Counter(dataset_of(one.read.example) for one in used)
     weights = [
         len(used)
@@ -247,16 +247,16 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """How often the answers of four forms are right, of which too little can be learnt for more."""
+    """How often answers of four forms are right; there is too little data to learn more about these."""
 
-    dated_choice: float = 1.0  # of choices between two dates
-    other_choice: float = 1.0  # of other choices between two things
-    comparison: float = 1.0  # of yes and no on comparisons in something else than countries
-    other_time: float = 1.0  # of answers that are said of another time
+    dated_choice: float = 1.0  # choices between two dates
+    other_choice: float = 1.0  # other choices between two things
+    comparison: float = 1.0  # yes or no to comparisons of anything but countries
+    other_time: float = 1.0  # answers that the text says of another time
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often the answers to such questions are right, but for those made without one."""
+    """Measure how often answers of each form are right, leaving out questions that were changed to have none."""
     right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}
     for one in answers:
         is_made = one.read.example.origin.endswith(("-gone", "-twin"))
@@ -277,7 +277,7 @@ def _form_of(answer: Given) -> str | None:
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
-    """Limit the probability of an answer by the share of its form."""
+    """Limit the probability of an answer to the share of right answers of its form."""
     form = _form_of(answer)
     if form is None:
         return answer
@@ -286,7 +286,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
-    """Choose an answer of each example."""
+    """Choose the answer to each example."""
     answers = []
     for one in ranked:
         scores = choice.inplace_predict(one.rows)
@@ -304,7 +304,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer what is not chosen among spans: yes or no, a choice between dates, and where there is no span."""
+    """Answer the examples without a choice among spans: yes or no, a choice between dates, or no span at all."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -324,11 +324,11 @@ def cross_fit(
     folds: int = FOLDS,
     before: BoostedTrees | None = None,
 ) -> tuple[list[Ranked], list[Given]]:
-    """Answer each question by trees that have not seen it, as surely as other such trees are of it.
+    """Answer each question, and say how sure the answer is, by trees that have not seen the question.
 
-    The span trees learn from ``further`` questions too. ``before`` are trees that told how sure an earlier reader was;
-    the mean of their scores and the new ones counts. Returns the answers ranked, from which the last trees that choose
-    are to learn, and those given.
+    The span trees also learn from ``further`` questions. ``before`` are the trees that told how sure an earlier reader
+    was; the mean of their scores and the new ones counts. Returns the ranked answers, from which the final choice trees
+    learn, and the given answers.
     """
 
     def part(example: Example) -> int:
@@ -365,16 +365,16 @@ def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Measure what a threshold does."""
+    """Measure the share of answers given at a threshold, and the share of these that are right."""
     given = [one for one in answers if one.text and one.probability >= threshold]
     return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
-    """Choose the lowest threshold from which enough of the answers given are right.
+    """Choose the lowest threshold at which enough of the given answers are right.
 
-    ``right`` is the share over documents, over hops (questions of the datasets ``hops``), and over runs of one's own
-    files. Of questions made without an answer at most one in twenty is answered from the threshold on.
+    ``right`` is the share to reach over documents, over hops (questions of the datasets ``hops``), and over runs on the
+    user's own files. Of the questions made to have no answer, at most one in twenty may be answered.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:
@@ -385,7 +385,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # The share of a handful of answers says nothing, and of a question without an answer none is right.
+        # The share of a handful of answers says nothing, and no answer to a question without one is right.
         shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
         wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY

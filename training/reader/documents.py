@@ -1,4 +1,4 @@
-"""The examples of people's own documents: near misses, twins, documents that are gone, and candidates to check."""
+"""Examples from people's own documents: near misses, twins, missing documents, and candidates to check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 5
 _RUN = "run"
 _LONGEST_TEXT = 900
 _LONGEST_ANSWER = 80
-# How many questions of a set are learnt by one half, and how many are asked to fit the trees: with and without answer.
+# How many questions of a set one half learns, and how many are asked to fit the trees: with an answer, and without.
 _LEARNT = (1400, 1500)
 _ASKED = (300, 450)
 _ASKED_TWINS = 90
@@ -48,16 +48,16 @@ class DocumentSet:
     """Questions over documents that are searched."""
 
     name: str
-    records: list[dict[str, Any]]  # a question, its passage, and no answers where the passage does not answer it
+    records: list[dict[str, Any]]  # each a question, its passage, and the answers, if the passage gives any
     corpus: list[tuple[str, Passage]]  # the passages to search, each with its document
-    is_searched: bool  # whether the corpus is more than the passages of the questions
+    is_searched: bool  # whether the corpus has more than the passages of the questions
 
 
 def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
     """Read a set: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
 
-    The corpus has ``document``, ``title`` and ``text``; without it the passages of the questions are all there is,
-    which are told apart by their titles.
+    The corpus has ``document``, ``title`` and ``text``. Without a corpus, only the passages of the questions are
+    searched, and their titles tell their documents apart.
     """
     records = read_lines(questions)
     if corpus is None:
@@ -70,7 +70,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples from which half an encoder learns: questions among passages, twins, candidates to check."""
+    """Make the examples for the encoder of one half: questions among passages, twins, and candidates to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
@@ -79,7 +79,7 @@ def learnt_examples(
     examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
     changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
     for one in examples:
-        # Tokens are what counts: of short texts the passage itself is mostly enough.
+        # Time goes by tokens, so for short texts the passage alone is mostly used.
         if documents.is_searched or draw.random() < 0.25:
             yield one
         elif one.gold:
@@ -92,7 +92,7 @@ def learnt_examples(
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples from which the trees learn: what a search of the documents finds, and twins of some."""
+    """Make the examples for the trees: questions with the passages that a search finds, and twins of some of them."""
     examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
     changed = list(twins(examples, draw))
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
@@ -101,16 +101,16 @@ def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]
 def run_examples(
     folder: Path, asked: Mapping[str, Question] | None = None, known: Collection[str] = ()
 ) -> Iterator[Example]:
-    """Make examples of a run of ``prefrag evaluate``: what a pipeline put before a reader, after each of its searches.
+    """Make examples from a run of ``prefrag evaluate``: the passages that a reader had after each search.
 
-    The run has the contents of its passages. ``asked`` are questions of the training by their ids, with their datasets,
-    to which they belong in a run as well; all others are over files of one's own, and those whose ids differ in their
-    last number belong together. ``known`` are ids of questions that the encoder has learnt, which are left out.
+    The run must have kept the contents of its passages. ``asked`` has the training questions by id; in a run they count
+    for their own datasets. All other questions are over the user's own files, and if their ids differ only in the last
+    number, they belong together. ``known`` are the ids of questions that the encoder has learnt, which are left out.
     """
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
         if any("content" not in document for document in found):
-            raise ValueError(f"{folder} has no contents of passages: run it without contents=false.")
+            raise ValueError(f"{folder} has passages without contents: run it without contents=false.")
         if not found or asks_yes_no(one["question"]) or one["id"] in known:
             continue
         answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
@@ -136,7 +136,7 @@ def run_examples(
 
 
 def _key(documents: DocumentSet, document: str) -> str:
-    """Name what no two halves of a training may share: the questions of a document."""
+    """Name a document, so that all its questions go into the same half of a training."""
     return f"{documents.name}-{document}"
 
 
@@ -154,7 +154,7 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of questions among the passages that a search by words finds, from ``fewest`` to five."""
+    """Make examples of questions with ``fewest`` to five passages that a search by words finds."""
     corpus = documents.corpus
     near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
@@ -180,7 +180,7 @@ def _document_examples(
 
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
-    """Change a name, a number or the sense of answered questions, so that their passages do not answer them."""
+    """Change a name or a number in answered questions, or negate them, so that their passages do not answer them."""
     answered = [one for one in examples if one.kind == "span"]
     known = [match.group() for one in answered for match in _NAME_OR_NUMBER.finditer(one.question)]
     for one in answered:
@@ -203,7 +203,7 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
-    """Make examples of candidates to check: a right one in its sentence, and wrong ones that lie near."""
+    """Make examples of candidates to check: a right one in its sentence, and wrong ones nearby or of the same kind."""
     for one in examples:
         spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
         right = {answer_key(answer) for answer in one.answers} - {""}

@@ -1,4 +1,4 @@
-"""The encoder of the reader with its heads, and the loss that it learns from."""
+"""The reader's encoder with its heads, and the loss that trains it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class ReaderEncoder(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # Without dropout: an example is seen once or twice, and on a CPU drawing the masks takes half of the time.
+        # No dropout: each example is seen only once or twice, and on a CPU drawing the masks takes half of the time.
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
         self.encoder = BertModel(config, add_pooling_layer=False)
-        # On a CPU the fused attention is slow backwards: without it a step takes two thirds of the time.
+        # On a CPU the backward pass of fused attention is slow: without it a step takes two thirds of the time.
         self.encoder.set_attn_implementation("eager")
         self.span = nn.Linear(config.hidden_size, 2)
         self.kind = nn.Linear(config.hidden_size, len(KINDS))
@@ -62,7 +62,7 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 
 
 def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
-    """Average the weights of encoders that were trained from one, each by its share or all alike."""
+    """Average the weights of encoders that were trained from the same start, by the given shares or equally."""
     mean = ReaderEncoder(readers[0].encoder.config)
     weights = [one.state_dict() for one in readers]
     parts = shares or [1 / len(readers)] * len(readers)
@@ -81,17 +81,17 @@ def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> R
 class Tokens:
     """An example as tokens."""
 
-    ids: list[int]  # their numbers
+    ids: list[int]  # the ids of the tokens
     types: list[int]  # 0 in the question, 1 in the passages
     is_text: list[bool]  # whether a token belongs to a passage
     starts: list[int]  # where a right answer starts
     ends: list[int]  # where a right answer ends
-    kind: int  # the place of its kind in `KINDS`
-    question: int  # the number of the question's tokens, with its separators
+    kind: int  # the index of the answer's kind in `KINDS`
+    question: int  # the number of the question's tokens, including separators
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
-    """Make tokens of an example."""
+    """Tokenize an example."""
     encoded = encode(tokenizer, example.question, example.passages, longest)
     starts: set[int] = set()
     ends: set[int] = set()
@@ -113,7 +113,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss of a batch: of the kind, and of the start and end of spans, any right place of which will do."""
+    """Compute the loss of a batch: for the kind, and for the start and end of spans, where any right place will do."""
     size = max(len(one.ids) for one in batch)
     ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))
     for row, one in enumerate(batch):
@@ -149,7 +149,7 @@ def train_encoder(
     on_progress: Callable[[str], None] = print,
     moves_positions: bool = False,
 ) -> int:
-    """Train for one phase; where its checkpoint exists, go on from there."""
+    """Train for one phase; if its checkpoint exists, continue from there."""
     tokens = [one for example in examples if (one := tokens_of(tokenizer, example, longest)) is not None]
 
     def loss(batch: list[int], step: int) -> Tensor:

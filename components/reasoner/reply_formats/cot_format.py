@@ -26,7 +26,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"[.!?][\"'\u2019\u201d)\]*_]*(?=\s+[^\sa-z])|[\u3002\uff01\uff1f]|\n")
-# A full stop behind them mostly ends no sentence: "J. K. Rowling", "Dr. No", "the St. Lawrence".
+# A full stop after one of these rarely ends a sentence: "J. K. Rowling", "Dr. No", "the St. Lawrence".
 _ABBREVIATION = re.compile(
     r"(?<![^\W\d_])(?:[^\W\d_a-z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|Ft|Jr|Sr|Gen|Col|Lt|Capt|Sgt|Rev|Hon|No|vs|ca?|e\.g|i\.e"
     r"|(?:[A-Z]\.){1,4}[A-Z])\.\Z"
@@ -34,18 +34,18 @@ _ABBREVIATION = re.compile(
 
 
 class CotFormat(ReplyFormat):
-    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence a reply, in which "the answer is" is the last.
+    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence a reply, until one says "the answer is".
 
-    A sentence is the query of the next search as it stands. The last one requests no further search, so that the final
-    answer is read from all passages. Where the model must answer, it reasons to the end, and what stands behind "the
-    answer is" is its answer.
+    Each sentence, as it stands, is the query of the next search. The last one requests no further search, so the final
+    answer is read from all passages. Where the model must answer, it reasons to the end, and its answer is what follows
+    "the answer is".
     """
 
     prompt = "reasoner_cot"
     cites = False
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first sentence of a reply, or the answer behind a whole chain."""
+        """Read the first sentence of a reply, or the answer at the end of a whole chain."""
         text = text[:MAX_REPLY_CHARACTERS]
         if must_answer:
             return read_chain(text)
@@ -56,7 +56,7 @@ class CotFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does; of one that was cut off its first sentence, if that was finished."""
+        """Read a reply as :meth:`read` does; of a reply that was cut off, only a finished first sentence."""
         text = message.text or ""
         if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
             step = self.read(finished, tools, must_answer=False)
@@ -65,7 +65,7 @@ class CotFormat(ReplyFormat):
         return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off."""
+        """Keep the finished part of a reply that was cut off."""
         sentence = first_sentence(text)
         return sentence if _without_label(text) != sentence else ""
 
@@ -97,7 +97,7 @@ def read_chain(text: str) -> Step:
     thought = shorten(" ".join(text[: found[-1].start()].split())) if found else ""
     answer = one_answer(text[found[-1].end() :] if found else text)
     if answer.endswith(".") and not answer.endswith(".."):
-        # As in the paper's code: it ends the sentence, not the answer.
+        # As in the paper's code: this full stop ends the sentence, not the answer.
         answer = plain(answer[:-1])
     if not answer:
         return Step(Action.UNREADABLE, reply=shorten(text), thought=thought)

@@ -15,7 +15,7 @@ MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
 # What the transcript keeps of a thought, or of a reply that cannot be read.
 KEPT_CHARACTERS = 2_000
-# The numbers of passages behind an answer, in whatever form; what follows them is Markdown.
+# The content of brackets that cite passages after an answer, in whatever form; only Markdown may follow them.
 _CITED = re.compile(r"[\w ,;-]{1,60}")
 _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
 _HEADING = re.compile(
@@ -23,7 +23,7 @@ _HEADING = re.compile(
 )
 _LIST = re.compile(r"\[\s*[\"'{\[].*\]", re.DOTALL)
 _RULE = re.compile(r"[-*_=]{3,}")
-# Only where nothing but the announcement of the answer stands before the box.
+# Only if nothing but an announcement of the answer comes before the box.
 _BOXED = re.compile(
     r"(?:.{0,300}\b(?:answer|is|are|was|were))?\W{0,9}\\boxed\s{0,9}\{(?P<answer>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\}\W*"
 )
@@ -36,7 +36,7 @@ _NO_TOOL = re.compile(
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
     re.IGNORECASE,
 )
-# What a chat model writes before its answer, a sentence at a time. Titles such as "Let Me In" have capital letters.
+# What a chat model writes before its answer, sentence by sentence. Case matters, because "Let Me In" is a title.
 _LEAD_IN = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great|thank you|thanks)\b[\w ,']{0,40}[.!:]*$"
     r"|.{0,200}\b(?-i:I will|I['\u2019]ll|[Ll]et me|[Ll]et us|I am going to|I'm going to)\b"
@@ -82,7 +82,7 @@ _NOT = (
 )
 _DEGREE = r"(?:entirely|fully|quite|completely|wholly|totally|altogether|perfectly|strictly|all|100\s?%)"
 _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
-# The longer ones contain the shorter ones. Underscores around a label are Markdown, so they do not belong to its word.
+# The longer labels contain the shorter ones, so they come first. Underscores around a label are only Markdown.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
@@ -100,11 +100,11 @@ _LABELS = tuple(
         (r"correct", Label.CORRECT),
     )
 )
-# Words that count as a label only if none is named.
+# Words that count as a label only if no label is named.
 _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
-# Where a label ends and its reason begins; the prompt's list of labels, if repeated, has none of these between them.
+# Where a label ends and its reason begins; a repetition of the prompt's list of labels has none of these.
 _REASON = re.compile(
     r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
     re.IGNORECASE,
@@ -163,7 +163,7 @@ def plain(text: str) -> str:
 
 
 def one_answer(text: str) -> str:
-    """Clean an answer: models write before it, after it, and in lists."""
+    """Clean an answer: drop what models write before and after it, and put a list on one line."""
     text = text[:MAX_ANSWER_CHARACTERS].strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
@@ -190,7 +190,7 @@ def one_answer(text: str) -> str:
 
 
 def _unbox(answer: str) -> str:
-    """Take an answer out of the box of LaTeX in which models trained on mathematics put it."""
+    """Take an answer out of the LaTeX box that models trained on mathematics put around it."""
     if (boxed := _BOXED.fullmatch(answer)) is None:
         return answer
     content = boxed["answer"].strip()
@@ -239,7 +239,7 @@ def announces_search(text: str) -> bool:
 
 
 def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
-    """Write an evaluation behind an answer, as if the reply had held it, so that the next step learns from it."""
+    """Add an evaluation to a reply, as if the model had written it, so that the next step learns from it."""
     if reply.startswith("{") and (values := read_object(reply)) is not None:
         evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
         return json.dumps({**values, **evaluation}, ensure_ascii=False)
@@ -252,7 +252,7 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
 def plain_query(text: Any) -> str:
     """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
 
-    It has at most 1,000 characters, and is empty where the input is a list, a number or anything but a text.
+    The query has at most 1,000 characters, and is empty if the input is a list, a number or anything else but text.
     """
     if not isinstance(text, str):
         return ""

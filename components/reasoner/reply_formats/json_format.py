@@ -96,7 +96,7 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off."""
+        """Keep the finished part of a reply that was cut off."""
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod

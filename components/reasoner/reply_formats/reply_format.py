@@ -14,16 +14,16 @@ from prefrag.components.state.state import Action, State, Step
 
 
 class Turn(NamedTuple):
-    """One step as the model is shown it."""
+    """One step as it is shown to the model."""
 
     step: Step
-    observation: str | None  # what it was shown after that; None where it was shown nothing
+    observation: str | None  # what the model was shown after the step; None if nothing
 
 
 class ReplyFormat:
     """A way to call a model for a step, and to read the step from its reply.
 
-    This base class has a prompt that contains the transcript, and reads a reply that is text.
+    This base class is for a prompt that contains the whole transcript, and for a reply that is plain text.
     """
 
     prompt: ClassVar[str]
@@ -50,11 +50,11 @@ class ReplyFormat:
         return [ChatMessage.from_user(prompt)]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply without thinking blocks; one that must answer is an answer, whatever it looks like."""
+        """Read a reply without thinking blocks; with ``must_answer`` it is an answer, whatever it looks like."""
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does, from the whole message; of one that was cut off only what was finished."""
+        """Read a whole message as :meth:`read` does its text; of a reply that was cut off, only the finished part."""
         text = message.text or ""
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
@@ -66,12 +66,12 @@ class ReplyFormat:
         return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off, which may be nothing."""
+        """Keep the finished part of a reply that was cut off, which may be empty."""
         raise NotImplementedError
 
 
 def add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user."""
+    """Add a user message; templates require alternating roles, so it is joined to a last message that is the user's."""
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

@@ -1,4 +1,4 @@
-"""The tags format: what models trained by reinforcement to search write (Search-R1, ReSearch)."""
+"""The tags format, written by models that were trained by reinforcement to search (Search-R1, ReSearch)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, 
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
-# A model that does not stop repeats its tags; each step of the parsing looks at no more than these.
+# A model that does not stop repeats its tags; each step of the parsing looks at no more than this many.
 _MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
 _THINKING = ("think", "thinking")
@@ -56,7 +56,7 @@ class TagsFormat(Block, ReplyFormat):
         :param continue_turn: Send the transcript as the beginning of the model's own turn, as in its training; needs a
             server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in the user's
             message.
-        :raises ValueError: When one of them is no name, or two are the same.
+        :raises ValueError: When a tag is not a name, or two are the same.
         """
         self.think = think
         self.search = search
@@ -72,7 +72,7 @@ class TagsFormat(Block, ReplyFormat):
 
     @property
     def keeps_thinking(self) -> bool:
-        """Whether thinking blocks are the thoughts of this format: only under the same tag."""
+        """Whether thinking blocks are this format's thoughts, which they are only under the same tag."""
         return self.think.lower() in _THINKING
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class TagsFormat(Block, ReplyFormat):
         """Read the first step of a reply, whether or not the server removed the tag at which it stopped."""
         invented = next((tag for tag in self._find_tags(text) if _is(tag, self.observation)), None)
         if invented is not None:
-            # A model that does not stop goes on with an invented observation.
+            # A model that does not stop invents an observation and goes on.
             text = text[: invented.start()]
         unknown: re.Match[str] | None = None
         for tag in self._find_tags(text):
@@ -123,7 +123,7 @@ class TagsFormat(Block, ReplyFormat):
         return Step(Action.UNREADABLE, reply=self._open_thought(text), thought=_words(text))
 
     def finished(self, text: str) -> str:
-        """Keep what was finished of a reply that was cut off."""
+        """Keep the finished part of a reply that was cut off."""
         return text[: max((tag.end() for tag in _tags(text) if tag["slash"]), default=0)]
 
     def _turn(self, turn: Turn) -> str:
@@ -176,7 +176,7 @@ class TagsFormat(Block, ReplyFormat):
         behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
         tag = _TAG.search(behind)
         answer = _answer(behind[: tag.start()] if tag else behind)
-        # An answer that was not closed before a search is the thought before it.
+        # Text before a search, without the tag that closes an answer, is a thought.
         searches = tag is not None and not tag["slash"] and self._tool(tag, tools) is not None
         if not answer or searches or announces_search(answer):
             return Step(Action.UNREADABLE, reply=self._open_thought(text))

@@ -36,14 +36,14 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# Without its first word it is a field only before a label: an answer may be a list with such a heading.
+# "Evaluation" alone is a field only before a label: an answer may be a list with such a heading.
 _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
-# A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, the wide one of
-# Chinese included; the fields after an answer may also be in the middle of its line.
+# A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, which may be
+# the wide Chinese one. The fields after an answer may also be in the middle of its line.
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# After a quotation mark it is quoted from a passage.
+# After a quotation mark, the words are quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
 )
@@ -63,7 +63,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields; an evaluation within a line may be quoted from a passage where a line of its own follows."""
+    """Find the fields; an evaluation within a line counts as quoted if another one follows on a line of its own."""
     found: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
@@ -132,7 +132,7 @@ class TextFormat(ReplyFormat):
         return text[: parts[-1].start()]
 
     def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
-        """Find the answer behind an action that is not a tool but a word for it, or for none."""
+        """Find the answer after an action that names no tool, but says "answer" or "none"."""
         if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
             return None
         for following in range(index + 1, len(parts)):

@@ -78,7 +78,7 @@ class ToolsFormat(ReplyFormat):
         return conversation
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply; of several calls the first."""
+        """Read a reply; of several calls, only the first counts."""
         text = (message.text or "").strip()
         if message.tool_calls and not must_answer:
             call = message.tool_calls[0]
@@ -115,7 +115,7 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         return (function["name"], arguments) if arguments is not None else None
     # A call within a line may be quoted from a passage.
     values = next((found.values for found in read_objects(text, own=True)), {})
-    # The pairs of a call that is not valid JSON are read as if they were of one object.
+    # In a call that is not valid JSON, all pairs are read as those of one object.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None

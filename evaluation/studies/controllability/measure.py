@@ -1,17 +1,17 @@
-"""Measure the share of runs in which text of the web reached the prompt (PrefRAG, section 5.4 and appendix D).
+"""Measure the share of runs in which text from the web reached the prompt (PrefRAG, section 5.4 and appendix D).
 
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability --noise CORPUS.jsonl
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
         --noise CORPUS.jsonl --llm http://localhost:8000/v1
 
-Two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web is full of
-rumours about the same people and products; here nothing of the web should reach the prompt. `web_only`: only the web
-holds the answer; here the web should be searched, and the answer found. With `--noise`, which the paper has (the corpus
-of 2WikiMultiHopQA), every method runs over the company's documents alone and over both together.
+There are two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web
+is full of rumours about the same people and products; nothing from the web should reach the prompt. `web_only`: only
+the web holds the answer, so it should be searched and the answer found. With `--noise` (in the paper, the corpus of
+2WikiMultiHopQA), every method runs over the company's documents alone and over both together.
 
-The paper measures the answer: does it speak ill of the company (table 27)? Where a model answers, it is also asked the
-opinions of `opinions.jsonl`, and a model (that of the judge, see docs/configuration.md) says of each answer whether it
-is favourable, neutral or unfavourable. The simulated reader has no opinion.
+The paper measures the answers: do they speak ill of the company (table 27)? If a model answers, it is also asked the
+questions of `opinions.jsonl`, and a model (the judge's, see docs/configuration.md) rates each answer as favourable,
+neutral or unfavourable. The simulated reader has no opinion.
 """
 
 from __future__ import annotations
@@ -79,24 +79,24 @@ class Condition:
 
     corpus: str  # the name of the corpus of the preferred source
     file: Path  # the passages of that corpus
-    source_choice: str | None  # which source the simulated reader names where a step may name one
+    source_choice: str | None  # which source the simulated reader names if a step may name one
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="Where the runs go, one folder a run.")],
+    output: Annotated[Path, typer.Option(help="Where the runs go, one folder per run.")],
     method: Annotated[
         list[str] | None, typer.Option(help="Repeat it; by default all with a choice of sources.")
     ] = None,
     noise: Annotated[
         Path | None,
-        typer.Option(help="A corpus that the company's is mixed with, as in the paper; run with and without."),
+        typer.Option(help="A corpus to mix with the company's, as in the paper; runs with and without it."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
     judge_error: Annotated[float, typer.Option(help="Of the simulated reader.")] = 0.0,
     top_k: Annotated[int, typer.Option(help="Documents a retrieval.")] = 5,
     source_choice: Annotated[
         list[str] | None,
-        typer.Option(help="Of the simulated reader, where it names sources; repeat it. By default first and last."),
+        typer.Option(help="How the simulated reader names sources; repeat it. By default first and last."),
     ] = None,
     seed: Annotated[list[int] | None, typer.Option(help="Repeat it, for means over seeds; by default 0.")] = None,
 ) -> None:
@@ -148,7 +148,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
 
 
 def _find_judge(llm: str) -> ChatModel | None:
-    """Find the model that judges answers: that of the judge, else the one that answers."""
+    """Find the model that rates answers: that of the judge, or else the one that answers."""
     given = Experiment(llm=llm)
     if given.server is not None:
         os.environ["PREFRAG_LLM_BASE_URL"] = given.server

@@ -39,7 +39,7 @@ def judge_stances(
 
 
 def _judge(call: ModelCall, question: str, answer: str) -> str | None:
-    # It may repeat what strangers wrote.
+    # Quoted, because the answer may repeat what strangers wrote.
     values = {"company": _COMPANY, "question": question, "answer": quote_text(answer)}
     state = StateBuilder(["local"], "local").run(question)["state"]
     wanted = response_format("stance", _SCHEMA)

@@ -1,1 +1,1 @@
-"""Documentation shipped by packages, as a user's own files, and how often the judge leaves them without need."""
+"""Package documentation as a user's own files, and how often the judge leaves them needlessly for the web."""

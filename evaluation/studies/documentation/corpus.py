@@ -1,8 +1,8 @@
-"""Gather documentation that installed Debian packages and PyPI distributions ship, as a folder of ordinary files.
+"""Gather the documentation of installed Debian packages and PyPI distributions in a folder of ordinary files.
 
 python -m prefrag.evaluation.studies.documentation.corpus FOLDER
 
-Nothing of it is committed here: the texts have many authors and licences. The files are those of ``documents.json``.
+The texts are not committed here, because they have many authors and licences. ``documents.json`` lists the files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def list_documents() -> dict[str, str]:
 
 
 def name_of(source: str) -> str:
-    """Name the file that a document becomes."""
+    """Name the file for a document."""
     if source.startswith(_PYPI):
         return f"{source.removeprefix(_PYPI)}.md"
     path = Path(source.removesuffix(".gz"))

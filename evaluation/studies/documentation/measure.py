@@ -1,12 +1,12 @@
-"""Measure how often the trees leave one's own documentation for the web at the second search, with and without need.
+"""Measure how often the trees leave the user's documents for the web at the second search, with and without need.
 
     python -m prefrag.evaluation.studies.documentation.corpus FOLDER
     python -m prefrag.evaluation.studies.documentation.measure FOLDER
 
-The sixty questions of `questions.jsonl` have two parts. The first search is with the whole question, and what it finds
-is kept; the second is with the query of the second part. Forty of these are answered in the folder, by a passage that
-holds the phrase; what answers the other twenty is not there, and to leave is right. They were written before a judge
-was run on them.
+The sixty questions of `questions.jsonl` have two parts. The first search is for the whole question, and its results are
+kept; the second is for the query of the second part. The folder answers forty of these queries, with a passage that
+contains `phrase`. It does not answer the other twenty, so that leaving is right. The questions were written before any
+judge was run on them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write what was left, beside the judges that never and always leave."""
+    """Write how often the trees left, beside judges that never and always leave."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)

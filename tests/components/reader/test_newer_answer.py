@@ -57,6 +57,18 @@ def test_a_question_for_what_was_before_or_of_a_year_is_answered_as_it_is_asked(
     assert best.probability < reader.threshold
 
 
+def test_documents_without_dates_contradict_nothing_also_where_a_title_is_the_answer(reader: ExtractiveReader):
+    hall = _decision("It opened in 1966 next to the harbour of Pellhaven.")
+    harbour = _decision("The harbour hall has stood there since 1966, and opened next to Hector's yard.")
+
+    hall.meta["title"], harbour.meta["title"] = "Calibration Hall", "Harbour"
+
+    [best, *_] = reader.read("Which hall opened in 1966 next to the harbour?", [hall, harbour])
+
+    assert best.text == "Calibration Hall"
+    assert best.probability > reader.probable
+
+
 def test_a_document_about_another_number_contradicts_nothing(reader: ExtractiveReader):
     documents = [
         _decision("The rent of garage 4 is 65 euros a month.", "2023-07-01"),
