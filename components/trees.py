@@ -101,7 +101,7 @@ class BoostedTrees:
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
-    """Load trees; an unchanged file is read once a process.
+    """Load trees; an unchanged file is read once per process.
 
     The file is a model saved by XGBoost in JSON, with the names of its features in this order; other trees raise
     ValueError, and a missing file raises :class:`TreesMissing`.

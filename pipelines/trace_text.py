@@ -12,7 +12,7 @@ from typing import Any
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 
-# By the kind of an event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
+# By kind of event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
     "asked_back": "Asked back: {text}",
@@ -201,7 +201,7 @@ def _join(titles: Iterable[Any]) -> str:
 
 
 def _join_documents(data: Mapping[str, Any], field: str) -> str:
-    """Name documents, those of one title together, with what tells them apart."""
+    """Name documents, those with the same title together, each with what tells it apart."""
     groups: dict[str, list[str]] = {}
     for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))

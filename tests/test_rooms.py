@@ -29,8 +29,8 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
 BUDGET = {
     "cli": 2_385,
-    "components": 19_453,
-    "evaluation": 8_954,
+    "components": 19_452,
+    "evaluation": 8_952,
     "indexing": 5_616,
     "pipelines": 1_934,
     "server": 5_648,

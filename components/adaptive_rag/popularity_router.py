@@ -1,4 +1,4 @@
-"""The component that retrieves only for questions about what is not well known."""
+"""The component that retrieves only for questions about things that are not well known."""
 
 from __future__ import annotations
 

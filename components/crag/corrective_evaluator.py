@@ -40,12 +40,12 @@ class _Strip:
 class CorrectiveEvaluator:
     """Score the passages of a search, refine them into strips, and decide whether to search elsewhere (CRAG).
 
-    If another source can follow, each of the three actions has an output: ``kept`` if a passage reaches the upper
+    If ``search_source`` is set, each of the three actions has an output: ``kept`` if a passage reaches the upper
     threshold (Correct, sections 4.3 and 4.4 of CRAG), ``incorrect`` if all are under the lower one, else ``ambiguous``.
     The last two add a step that searches the other source; only ``ambiguous`` keeps what was found. In doubt, or if the
     other source may not be searched, the output is ``kept``.
 
-    Without another source it only refines what the last search found, and ``kept`` is its only output.
+    Without ``search_source`` it only refines what the last search found, and ``kept`` is its only output.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class CorrectiveEvaluator:
 
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
         :param chat_generator: The model that rewrites the question into keywords.
-        :param search_source: The source to search if what was found does not suffice; None if no source follows.
+        :param search_source: The source to search if what was found does not suffice; None to refine only.
         :param upper: The score from which one passage suffices.
         :param lower: The score under which a passage is of no use.
         :param strips: The most strips to keep of a search; None shows passages whole, the ablation without refinement.

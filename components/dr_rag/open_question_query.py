@@ -48,7 +48,7 @@ class OpenQuestionQuery:
 
         :param query: The question.
         :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
+        :returns: ``queries``, one per document, in their order; the question itself where nothing is left.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]

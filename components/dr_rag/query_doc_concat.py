@@ -45,7 +45,7 @@ class QueryDocConcat:
 
         :param query: The question.
         :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; only the question for a document without text.
+        :returns: ``queries``, one per document, in their order; only the question for a document without text.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 

@@ -1,4 +1,4 @@
-"""Send requests to model servers: kept connections, limits of time and size, retries."""
+"""Send requests to model servers, with kept connections, limits of time and size, and retries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoReply(ConnectionError):
 
 
 class Refused(Exception):
-    """Report a reply with an error status and headers of any spelling; its text is the message."""
+    """Report a reply with an error status; the message is its text, the names of ``headers`` become lower case."""
 
     attempts = 1
 
@@ -79,7 +79,7 @@ class Request:
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find where a request goes, without the user name of the address, and the header that this asks for."""
+    """Find the URL of a request without user name and password, and the header that carries these instead."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -96,9 +96,9 @@ def connect(url: str) -> None:
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, again after failures that may pass, and return the body of the reply.
+    """Send a request, repeat it after failures that may pass, and return the body of the reply.
 
-    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when time is over.
+    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when the time is up.
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {
@@ -129,7 +129,7 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
         wished = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished:
             return wished if wished <= _LONGEST_PAUSE else None
-    # Growing, and different for clients that failed at the same moment.
+    # The pauses grow, and differ between clients that failed at the same moment.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
@@ -214,9 +214,9 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 
 @lru_cache(maxsize=64)
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
-    """Find the proxy of a URL, and the certificates to check; these take longer to read than a request takes."""
+    """Find the proxy of a URL, and the certificates to check; reading these takes longer than a request."""
     parts = urlsplit(url)
-    # With the port as it stands there, and an IPv6 address without its brackets.
+    # Exceptions from the proxy may name a host with its port, or an IPv6 address without its brackets.
     passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
     proxies = {} if passed_by else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -258,7 +258,7 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
+    # When an event loop ends it closes its asynchronous generators, which is the last moment to close connections.
     import aiohttp
 
     session = aiohttp.ClientSession(

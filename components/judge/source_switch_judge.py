@@ -18,7 +18,7 @@ from prefrag.components.state.state import Action, State, Verdict
 class SourceSwitchJudge:
     """Keep what the preferred source found, or send the query to another source (equation 3 of PrefRAG).
 
-    Each run gives one of the outputs: ``kept``, or ``switch_<source>`` for one of the sources.
+    Each run gives exactly one output: ``kept``, or ``switch_<source>`` for one of the sources.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
     :class:`AutoJudge`. The judge is not called where there is nothing to compare: at the first search, where nothing

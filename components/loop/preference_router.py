@@ -15,9 +15,9 @@ from prefrag.components.state.state import Action, State
 class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
-    Each run gives one of the outputs: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
-    reply or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search: it must
-    answer now). With ``ask_all`` there is one ``search_all`` for all sources.
+    Each run gives exactly one output: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable reply
+    or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search: it must answer
+    now). With ``ask_all`` there is one ``search_all`` for all sources.
 
     ```python
     from prefrag.components.loop.preference_router import PreferenceRouter

@@ -30,7 +30,7 @@ Reflection = Literal["reply", "call", "off"]
 class SelfReflector:
     """Accept an answer, or search every source once more with the original question (section 3.3 of PrefRAG).
 
-    Each run gives one of the outputs: ``accepted`` or ``supplement``.
+    Each run gives exactly one output: ``accepted`` or ``supplement``.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ NOT_REVIEWED = "The answer was not reviewed: that needs a language model."
 class AnswerReviewer:
     """Accept an answer, or search a source with the original question (MSPR, III.D: CAR).
 
-    Each run gives one of the outputs: ``accepted``, or ``search_<source>`` for one of the sources. A positive review
+    Each run gives exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. A positive review
     labels the answer CORRECT, a negative one INCORRECT.
     """
 

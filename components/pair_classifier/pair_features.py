@@ -89,7 +89,7 @@ def pair_features(
 
     Words are weighted by how rare they are. No feature depends on the scores or ranks of a retriever, which have a
     different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to the
-    best of the question, so all of its pairs must be passed together. There is a row a pair, a column for each of
+    best of the question, so all of its pairs must be passed together. There is a row per pair, and a column for each of
     :data:`FEATURES`; for ``statistics`` see :func:`term_weights`.
     """
     if not pairs:
@@ -219,7 +219,7 @@ def _measure(
 
 
 class _Texts:
-    """The passages of one question as matrices: a row a passage, a column a word."""
+    """The passages of one question as matrices: a row per passage, a column per word."""
 
     def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
         names = [str(document.meta.get("title") or "") for document in pool]

@@ -141,8 +141,8 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    The arrays have a row a pair, padded to the longest. Without ``document_tokens`` both documents are read whole where
-    the model has room, and else the longer one is cut, or both to the same length.
+    The arrays have a row per pair, padded to the longest. Without ``document_tokens`` both documents are read whole
+    where the model has room, and else the longer one is cut, or both to the same length.
     """
     texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.

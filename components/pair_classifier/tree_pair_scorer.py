@@ -19,7 +19,7 @@ class TreePairScorer(Block):
     """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
 
     Their features are what two passages cover of the question and of each other (`pair_features`). They take some
-    milliseconds a question, need no PyTorch, and are trained in a minute on the questions of your own corpus. Two
+    milliseconds per question, need no PyTorch, and are trained in a minute on the questions of your own corpus. Two
     files are shipped: trees that learnt the label of a pair as in equation 2, one positive to one negative, for a
     selection with a threshold; and trees that learnt the label of a passage by its best pair, for a ranking.
 

@@ -370,7 +370,7 @@ def read_card(file: Path) -> ReaderCard:
 
     :param file: The file of its card.
     :returns: The card; without a file, that of a reader in training.
-    :raises ReaderMissing: When the file is something else.
+    :raises ReaderMissing: When the file is not a card.
     """
     if not file.is_file():
         return ReaderCard()

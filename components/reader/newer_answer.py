@@ -1,4 +1,4 @@
-"""Check whether a newer document of the same source says something else than the answer that was found."""
+"""Check whether a newer document of the same source says something other than the answer that was found."""
 
 from __future__ import annotations
 

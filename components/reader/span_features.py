@@ -196,7 +196,7 @@ def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _
 
 @lru_cache(maxsize=_KEPT_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
-    """List the stems of a question's words, without those that say nothing, with the weight of each, from 0 to 1."""
+    """Map the stems of a question's words, without those that say nothing, to their weights from 0 to 1."""
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 

@@ -21,7 +21,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
-# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token from a character.
+# The server analyses up to 10,000 tokens per request, and few analyzers make more than one token from a character.
 _CHARACTERS_A_REQUEST = 10_000
 
 

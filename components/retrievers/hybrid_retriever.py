@@ -75,7 +75,7 @@ class HybridRetriever(Block):
         check_whole(1, top_k=top_k, candidates=candidates)
         check_above_zero(timeout=timeout)
         if weights is not None and (len(weights) != len(retrievers) or min(weights) < 0 or not sum(weights)):
-            raise ValueError("weights must be one number a retriever, none under 0 and not all 0.")
+            raise ValueError("weights must be one number per retriever, none under 0 and not all 0.")
         self.retrievers = list(retrievers)
         self.top_k = top_k
         self.candidates = candidates

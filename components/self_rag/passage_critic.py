@@ -90,7 +90,7 @@ class Critique:
 class PassageCritic:
     """Retrieve or not, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
-    It comes before the search and after it. Each run gives one of the outputs: ``search``, ``answered``, or
+    It comes before the search and after it. Each run gives exactly one output: ``search``, ``answered``, or
     ``unanswered`` where there is no passage or no model to criticise it.
     """
 

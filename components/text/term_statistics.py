@@ -73,7 +73,7 @@ def passage_text(document: Document) -> str:
 
 
 def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
-    """Sum the weights of the terms held, in a fixed order: a sum of floats depends on it, and sets have none."""
+    """Sum the weights of the held terms in the order of ``weights``: float sums depend on order, and sets have none."""
     return sum(value for one, value in weights.items() if one in held)
 
 

@@ -100,7 +100,7 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field of the metadata that no document has."""
+        """Refuse filters on a metadata field that no document has."""
         for name in named_fields(filters) if self.searcher.num_docs else ():
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
@@ -132,7 +132,7 @@ class Commit:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Find the strings that are exact terms of a document."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # A text has a thousand of them: of most it is plain that they are their own terms.
+        # A text has a thousand values, so those that plainly are their own terms are spared the call.
         found = {
             value
             for value in values
@@ -144,7 +144,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents by their texts of one name in the metadata."""
+        """Count the documents for each text in one metadata field."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
@@ -154,7 +154,7 @@ class Commit:
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents in whose title or text words occur."""
+        """Count, for each word, the documents with it in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}

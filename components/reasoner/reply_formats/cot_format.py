@@ -34,7 +34,7 @@ _ABBREVIATION = re.compile(
 
 
 class CotFormat(ReplyFormat):
-    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence a reply, until one says "the answer is".
+    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence per reply, until one says "the answer is".
 
     Each sentence, as it stands, is the query of the next search. The last one requests no further search, so the final
     answer is read from all passages. Where the model must answer, it reasons to the end, and its answer is what follows

@@ -1,4 +1,4 @@
-"""The JSON format: one object a reply, constrained by a schema that small models can follow."""
+"""The JSON format: one object per reply, constrained by a schema that small models can follow."""
 
 from __future__ import annotations
 
