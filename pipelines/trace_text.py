@@ -104,7 +104,7 @@ _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 _REVIEWS = {
-    None: "could not be read twice, the answer is accepted",
+    None: "could not be read, even when asked again, the answer is accepted",
     True: "the answer stands",
     False: "the answer is doubted",
 }
