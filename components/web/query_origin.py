@@ -16,7 +16,7 @@ from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
-# This many words in a row are copied from a passage; fewer may be a name.
+# This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
 # The most words: in a question, in one without a question mark, and in one without it after a system prompt; in
 # statements before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
