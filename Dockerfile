@@ -6,7 +6,7 @@ FROM ${BASE} AS build
 # The extras of pyproject.toml that go into the image.
 ARG EXTRAS="files"
 WORKDIR /build
-# The secret `pip` is a pip.conf for packages from an index of one's own; no layer keeps it.
+# The secret `pip` is a pip.conf for a package index of your own; no layer keeps it.
 RUN python -m venv --without-pip /opt/prefrag
 COPY requirements.lock requirements-dev.lock ./
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
@@ -43,7 +43,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 1416
 STOPSIGNAL SIGTERM
-# Liveness: /ready would call for a restart when it is Elasticsearch or the model that is away. No proxy stands between.
+# Liveness: /ready would cause a restart whenever Elasticsearch or the model is away. Proxy settings are ignored.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "from urllib.request import ProxyHandler, build_opener; build_opener(ProxyHandler({})).open('http://127.0.0.1:1416/live', timeout=4)"]
 ENTRYPOINT ["prefrag"]

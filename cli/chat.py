@@ -40,7 +40,7 @@ from prefrag.components.errors import BadInput
 
 # Heavy modules are imported where they are used, so that --help is instant.
 _HELP = """\
-/sources         which sources are searched; /sources NAME ... chooses, /sources all takes all again
+/sources         which sources are searched; /sources NAME ... chooses some, /sources all chooses all again
 /web on|off      whether the next questions may go to the web
 /new             begin a new conversation
 /quit            end; so does Ctrl-D. Ctrl-C gives up the running question"""
@@ -148,7 +148,7 @@ class Conversation:
         elif command == "sources":
             self._choose_sources(words)
         elif command == "web" and words in (("on",), ("off",)):
-            # Do not count what an earlier /web has set.
+            # Ignore what an earlier /web has set.
             os.environ.pop("PREFRAG_WEB", None)
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch

@@ -66,7 +66,7 @@ _EXTRAS = {
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-# As long as `/ready` waits for the servers behind it.
+# A little longer than `/ready` waits for the servers behind it.
 _SERVE_SECONDS = 4.0
 # With fewer tokens, a model that thinks may run out before it replies.
 _TOKENS_TO_THINK = 4000
@@ -327,14 +327,14 @@ async def _check_source(source: RetrievalSource, online: bool) -> Finding:
     if web_setting() == "off":
         return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
     if not source.leaves_machine:
-        return Finding(source.name, "ok", "An index here stands in for the web, and also gets names from passages")
+        return Finding(source.name, "ok", "A local index stands in for the web, and also gets names from passages")
     if not source.gate.is_open:
         return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
     asks = ", after a question at the terminal" if web_setting() == "ask" else ""
     text = f"Questions may go to the web ({provider}){asks}"
     if not online or asks:
-        return Finding(source.name, "ok", text, "" if online else "Whether it answers is tried with --online.")
+        return Finding(source.name, "ok", text, "" if online else "To try whether it answers, use --online.")
     try:
         async with asyncio.timeout(_WEB_SECONDS):
             found = await asyncio.to_thread(source.retriever.run, query="weather")
@@ -369,7 +369,7 @@ def _is_installed(module: str) -> bool:
 def _check_extras() -> Finding:
     there = [extra for extra, modules in _EXTRAS.items() if all(map(_is_installed, modules))]
     absent = [extra for extra in _EXTRAS if extra not in there]
-    advice = f'Where one is needed: pip install "prefrag[{absent[0]}]"' if absent else ""
+    advice = f'If you need one: pip install "prefrag[{absent[0]}]"' if absent else ""
     text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
     return Finding("extras", "ok", text, advice)
 
@@ -385,24 +385,24 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     if are_shared():
         if is_open_to_others():
-            text = f"Whoever reaches Elasticsearch reads the hashes of the keys ({KEY_INDEX}), and may change them"
-            return Finding("keys", "note", text, "Have it ask for a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
+            text = f"Whoever reaches Elasticsearch can read the hashes of the keys ({KEY_INDEX}) and change them"
+            return Finding("keys", "note", text, "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():
-            text = f"{keys_file()} counts no more, and leaves keys required here"
+            text = f"{keys_file()} is no longer used, but still makes serve require keys here"
             return Finding("keys", "note", text, "Make new keys with prefrag keys add, and delete it.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
-        return Finding("keys", "note", "There are no keys, and PREFRAG_REQUIRE_KEY wants one: prefrag keys add NAME")
+        return Finding("keys", "note", "There are no keys, but PREFRAG_REQUIRE_KEY is on: prefrag keys add NAME")
     shares = (
         not are_shared()
         and settings.keys_file is None
         and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
     )
     if not named and not kept and shares:
-        text = "There are no keys here, and serve requires none, also where another server of this Elasticsearch does"
+        text = "There are no keys here, so serve requires none, even if another server of this Elasticsearch does"
         return Finding("keys", "note", text, "On each of several servers set PREFRAG_STATE=elasticsearch.")
     if not named and not kept:
-        return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
+        return Finding("keys", "ok", "There are no keys, so serve only answers this machine", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
     return Finding(
         "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")

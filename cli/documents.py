@@ -155,7 +155,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # An index in Elasticsearch has no place beside it.
+    # An index in Elasticsearch has no folder in which they could be kept.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or not as a whole:", *lines))
@@ -178,11 +178,11 @@ def delete_documents(
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
         typer.echo(
-            f"Files that are still in {one_line(folder)} are indexed again when they change, or when it is followed "
-            "anew: delete or move the files themselves to keep them out."
+            f"Files that are still in {one_line(folder)} are indexed again when they change, or when that folder "
+            "is followed again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. What is: prefrag documents list")
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. To see what is: prefrag documents list")
 
 
 def prune_documents(
@@ -235,7 +235,7 @@ def drop_index(
     store: StoreOption = "tantivy",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
 ) -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files in its folder stay."""
     from prefrag.indexing import index_list
 
     summary = index_list.summarise_index(name, store)

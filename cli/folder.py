@@ -17,7 +17,7 @@ _HOST = "127.0.0.1"
 
 
 def follow_folder(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="One with the name of a command: ./NAME.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder; ./NAME if it is named like a command.")],
     port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
     web: Annotated[
         bool | None,
@@ -25,7 +25,7 @@ def follow_folder(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Ask a folder: index it, follow its changes, and open the page. The first word is the folder itself."""
+    """Ask a folder: index it, follow its changes, and open the page. Write the folder in place of FOLDER."""
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)

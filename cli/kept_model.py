@@ -35,7 +35,7 @@ def read_choice() -> tuple[str, str] | None:
 
 
 def use_kept_model() -> None:
-    """Use the server that was chosen, where the environment names no model."""
+    """Use the server that was chosen, if the environment names no model."""
     choice = None if names_model() else read_choice()
     if choice is not None and all(choice):
         os.environ[BASE_URL], os.environ[MODEL] = choice

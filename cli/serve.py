@@ -86,8 +86,8 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         os.environ[FOLDER_VARIABLE] = str(folder)
     if not keyring.is_required:
         typer.echo(
-            "Without keys, any program on this machine may ask: put no proxy and no tunnel before this service, or "
-            "make a key first (prefrag keys add NAME).",
+            "Without keys, any program on this machine may ask: put no proxy or tunnel in front of this service, "
+            "or make a key first (prefrag keys add NAME).",
             err=True,
         )
     try:
@@ -111,7 +111,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
 def choose_served(
     pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
 ) -> dict[str, Path]:
-    """Choose what is served by the options of a command, which count more than the environment."""
+    """Choose what is served; the options of a command override the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
 

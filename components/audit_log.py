@@ -30,35 +30,35 @@ class AuditLogFailed(PrefragError):
 
 
 def audit_log() -> Path | None:
-    """Find the file of ``PREFRAG_AUDIT_LOG``; None where no audit log is kept."""
+    """Find the file of ``PREFRAG_AUDIT_LOG``; None if no audit log is kept."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
-    """Add to what all lines from here on in this context have in common."""
+    """Add fields to all further lines of this context."""
     _labels.set({**_labels.get(), **labels})
 
 
 def audit_labels() -> Mapping[str, str | None]:
-    """Find what the lines of this context have in common: ``run``, ``pipeline`` and ``key``, as far as known."""
+    """Find the fields that the lines of this context share: ``run``, ``pipeline`` and ``key``, as far as known."""
     return _labels.get()
 
 
 def check_audit_log() -> str:
-    """Check that the audit log, if any, can be written; return a sentence where others may read or write it."""
+    """Check that the audit log, if any, can be written; return a warning if others may read or write it."""
     _append("")
     if (path := audit_log()) is None or os.name != "posix":
         return ""
     mode = path.stat().st_mode
     is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
-    return f"The audit log {path} is readable by others than its owner: chmod 600 closes it." if is_open else ""
+    return f"The audit log {path} is readable by others than its owner: close it with chmod 600." if is_open else ""
 
 
 def audit(event: str, **data: Any) -> None:
     """Write that something is about to leave this machine; it must leave only once this has returned.
 
-    ``event`` is ``query`` or ``model_call``. Of a query only a hash is kept where ``PREFRAG_AUDIT_QUERIES`` is not on.
-    Raises :class:`AuditLogFailed` where the line cannot be written.
+    ``event`` is ``query`` or ``model_call``. Only a hash of a query is kept unless ``PREFRAG_AUDIT_QUERIES`` is on.
+    Raises :class:`AuditLogFailed` when the line cannot be written.
     """
     if audit_log() is None:
         return
@@ -70,7 +70,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Write that a query was not sent; if that cannot be written, still nothing has left."""
+    """Write that a query was not sent; a failure to write is only logged, because nothing has left."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:
@@ -82,7 +82,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # Opened anew for each line, so that the file can be moved away at any time.
+        # Opened again for each line, so that the file can be moved away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

@@ -22,7 +22,7 @@ class PrefragError(Exception):
 
 
 class BadInput(PrefragError, ValueError):
-    """Refuse what the user gave."""
+    """Refuse the user's input."""
 
     exit_code = 2
     http_status = 422
@@ -44,8 +44,8 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 def error_kind(error: Exception) -> type[PrefragError]:
     """Map an exception to one of these classes.
 
-    It is its own class where that is in the tree, else the one for the built-in exceptions that components raise for a
-    wrong setting, an absent file or an absent package, else the root.
+    An exception of these classes keeps its own class. Each built-in one that components raise for a wrong setting, a
+    missing file or a missing package has a class that stands for it; any other exception gets the base class.
     """
     if isinstance(error, PrefragError):
         return type(error)
@@ -53,7 +53,7 @@ def error_kind(error: Exception) -> type[PrefragError]:
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
-    """Find the error of a kind that is this one, or the nearest one that it was raised from."""
+    """Find an error of this kind: the error itself, or the nearest one among its causes."""
     link: BaseException | None = error
     while link is not None and not isinstance(link, kind):
         link = link.__cause__

@@ -29,7 +29,7 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    The file is made if missing, with its folder; ``work`` is for the messages. Raises :class:`Busy` after ``wait``
+    The file is created if missing, with its folder; ``work`` is for the messages. Raises :class:`Busy` after ``wait``
     seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,9 +46,9 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
 
 
 def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
-    """Lock an open file or folder until it is closed, and tell whether no other process has it.
+    """Lock an open file or folder until it is closed; return False if another process keeps it locked.
 
-    Always true where the file system has no locks, such as some network folders.
+    Always True where the file system has no locks, as in some network folders.
     """
     from filelock import lock_descriptor
 
@@ -69,7 +69,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     Its folder has to exist, and an empty line only opens it. Raises OSError when the whole line cannot be written, with
     ``EFBIG`` when the file would have more than ``most_bytes``.
     """
-    # A pipe without a reader must not block, and is only refused when it is opened write-only.
+    # A pipe without a reader must not block: opened write-only, it is refused at once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -78,7 +78,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # The end of the file means nothing while another process is writing.
+            # Without the lock, another process could be writing, and the end of the file would mean nothing.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
             size = os.fstat(file).st_size

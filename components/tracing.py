@@ -4,8 +4,8 @@ A run is a span ``prefrag.run``, which contains each ``prefrag.step`` with its `
 Observers (metrics, the log) get the same numbers with or without a tracer.
 
 Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
-each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run, its spans
-of each component are therefore left out, unless words are wanted.
+each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run,
+Haystack's own spans are therefore left out, unless content is to be traced.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from haystack.tracing.tracer import NullSpan, NullTracer, ProxyTracer
 from prefrag.components.audit_log import audit_labels
 from prefrag.components.settings import settings
 
-# Apart from numbers, only tags known to hold names from the program itself.
+# Besides numbers, only these tags are sent: they hold names from the program itself.
 _NAMES = {f"haystack.component.{part}" for part in ("name", "type", "fully_qualified_type")}
 _NAMES |= {"hayhooks.pipeline.name", "hayhooks.transport", "hayhooks.error.type"}
 
@@ -86,7 +86,7 @@ class _WordlessTracer(ProxyTracer):
         return span and _WordlessSpan(span)
 
 
-# By its class, so that it holds for those who have imported the tracer before.
+# Replaces the class, not the object, so that modules that have already imported the tracer use it too.
 tracer.__class__ = _WordlessTracer
 
 
@@ -99,7 +99,7 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
 
 @dataclass
 class Measured:
-    """What was measured of a run, a call of a model or a search: numbers and names of the program, never words."""
+    """The measurements of a run, a model call or a search: numbers and names from the program, never words."""
 
     name: str
     tags: dict[str, Any]
@@ -211,7 +211,7 @@ def _timed(measured: Measured) -> Iterator[None]:
 
 
 def continue_trace(parent: str | None) -> None:
-    """Continue in this context the trace of a request, where OpenTelemetry has not done so already.
+    """Continue the trace of a request in this context, unless OpenTelemetry has already done so.
 
     ``parent`` is the header ``traceparent`` of the request, which may be malformed.
     """
@@ -224,7 +224,7 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Write the header that nests the spans of a model server under that of a call; none without OpenTelemetry."""
+    """Write the header that nests a model server's spans under that of the call; none without OpenTelemetry."""
     span = _span.get()
     find = getattr(span and span.span.raw_span(), "get_span_context", None)
     if find is None:

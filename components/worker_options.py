@@ -9,5 +9,5 @@ Workers = Annotated[
     typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
 ]
 RayCluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="The --workers run on the Ray cluster there (extra `ray`).")
+    str | None, typer.Option(metavar="ADDRESS", help="Run the --workers on the Ray cluster there (extra `ray`).")
 ]

@@ -70,11 +70,11 @@ def index(
     """Index corpora, files and folders.
 
     Each line of a JSONL corpus is a passage, identified by its `id`: new and changed lines are written, lines that left
-    the corpus stay until they are pruned, and a line whose id an earlier line or another corpus has is reported and
-    skipped. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is
-    split into passages when it is new or its content changed, and they replace its earlier ones. A file is identified
-    by its real path, however it was reached. Hidden files are left out, and what cannot be read is reported and
-    skipped; its earlier passages stay, as those of files that are gone do until they are pruned.
+    the corpus stay until they are pruned, and a line is reported and skipped if an earlier line or another corpus has
+    its id. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is split
+    into passages when it is new or has changed, and they replace its earlier ones. A file is identified by its real
+    path, however it was reached. Hidden files are left out. A file that cannot be read is reported and skipped, and
+    keeps its earlier passages; so does a file that is gone, until it is pruned.
 
     The index itself records what it holds, so a second call, also after a crash, only does what is missing. New
     passages are written before old ones are deleted, so nothing is lost at any time.
@@ -85,12 +85,12 @@ def index(
     :param language: The language of stemmer and stop words for a new index; None is English.
     :param split_sources: Keep the simulated sources of a corpus apart: lines whose `source` is `local` or `both` go
         to the index, `web` or `both` to a second one of the same name with `-web`. Files go to the first.
-    :param prune: Whether to prune at the end, as `prune` does, but only what was indexed from the given folders, and
-        beside the given files.
+    :param prune: Whether to prune at the end, as `prune` does, but only what lies below the given folders or beside the
+        given files.
     :param on_progress: Called after every write and every file.
     :param on_plan: Called before pruning deletes, with what it will delete from an index.
     :param runner: What converts files; by default this process.
-    :param top: The folder below which the names of folders say that a file is a draft or old; by default each path.
+    :param top: The folder below which folder names may mark a file as a draft or old; by default each path.
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.

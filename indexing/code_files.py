@@ -1,4 +1,4 @@
-"""Read code and configuration: by function or block, under the names of what is defined."""
+"""Read code and configuration by function or block, with the names of the definitions as headings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), r
 
 
 def mark_code(text: str, outline: Outline) -> str:
-    """Mark what is defined as a heading, a level for each four blanks before it."""
+    """Mark each definition as a heading, one level deeper for every four blanks before it."""
 
     def mark(found: re.Match[str]) -> str:
         level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT
@@ -38,7 +38,7 @@ def mark_code(text: str, outline: Outline) -> str:
 
 
 def split_code(text: str) -> list[str]:
-    """Split code into parts that join to the whole, each of whole functions or blocks where these are short enough."""
+    """Split code into parts that join to the whole; a part holds whole functions or blocks where they are short."""
     return list(_pack(text, 0))
 
 

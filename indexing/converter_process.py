@@ -1,7 +1,7 @@
-"""Convert files in a separate process, which has limits and which a file may kill.
+"""Convert files in a separate process with limits, so that a bad file can kill only that process.
 
-Libraries that read untrusted files are native code that neither an exception nor a signal can stop. The cost of such a
-file is limited from outside: memory and processor time by the system, otherwise by a watchdog.
+The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the cost
+of a file is limited from outside: memory and processor time by the system, the rest by a watchdog.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from prefrag.indexing.report import CannotRead
 # A large book takes a minute or two of processor time; what takes longer may never end.
 MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
-# On a busy machine it may only get a small share of the time.
+# On a busy machine the process may get only a small share of the processor.
 _MOST_WAIT = 3_600.0
 _LOOK_SECONDS = 0.25
 _READY = b"ready\n"
@@ -45,8 +45,8 @@ class ConverterProcess:
     """Converts as :class:`FileConverter` does, in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
-        """Set the limits of one file, in processor time and bytes; the process begins with the first file."""
-        self.loss = ""  # what of the last file could not be read
+        """Set the limits for one file, in processor seconds and in bytes; the process starts with the first file."""
+        self.loss = ""  # the parts of the last file that could not be read
         self._seconds, self._memory = seconds, memory
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
@@ -55,9 +55,9 @@ class ConverterProcess:
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file; CannotRead when it cannot be converted, or not within the limits.
+        """Convert one file; raises CannotRead if it cannot be converted within the limits.
 
-        ``modified`` is in seconds since 1970; ``folders`` are names that may say that it is a draft or old.
+        ``modified`` is in seconds since 1970; ``folders`` are folder names that may mark the file as a draft or old.
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
@@ -84,10 +84,10 @@ class ConverterProcess:
 
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is not None:
-            # It ended while it was waiting, which is not the fault of any file.
+            # It ended while it was idle, so no file is to blame.
             self.close()
         if self._process is None:
-            # Not from the working folder, which may hold anybody's modules.
+            # Import nothing from the working folder, which may hold anybody's modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -138,7 +138,7 @@ class ConverterProcess:
 
 @cache
 def converter_process(pid: int) -> ConverterProcess:
-    """Return the converter of this process, given its id: one that was forked needs its own."""
+    """Return the converter of the process with this id: a forked process needs its own."""
     converter = ConverterProcess()
     atexit.register(converter.close)
     return converter
@@ -150,7 +150,7 @@ def without_secrets() -> dict[str, str]:
 
 
 def main(seconds: float, memory: int) -> None:
-    """Convert the files that come by the standard input until it ends."""
+    """Convert the files that arrive on standard input until it ends."""
     # Output printed by a library is not a reply.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -66,7 +66,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines
-        tally.skip(file.path, f"no line of it was taken; line {first.line}: {first.reason}")
+        tally.skip(file.path, f"none of its lines is a passage; line {first.line}: {first.reason}")
     elif len(report.skipped) == skipped:
         tally.skip(file.path, "it is empty")
 
@@ -81,8 +81,8 @@ def open_corpus(path: Path) -> BinaryIO:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
         raise PassageError(
-            f"it has {size / 10**6:.0f} MB, and a list of passages up to {MOST_LIST_BYTES // 10**6} MB is read: make "
-            f"it a {CORPUS_SUFFIX} file, a passage a line"
+            f"it has {size / 10**6:.0f} MB, and lists of passages are read up to {MOST_LIST_BYTES // 10**6} MB: make "
+            f"it a {CORPUS_SUFFIX} file, one passage per line"
         )
     try:
         passages = json.loads(path.read_bytes().decode("utf-8-sig"))
@@ -109,7 +109,7 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of the other corpora that were needed so far; None for a corpus that cannot be read.
+        # The ids of the other corpora that were looked up so far; None for a corpus that cannot be read.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property

@@ -19,7 +19,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# Each passage found is compared with all of them.
+# Each passage that is found is compared with all of these paths.
 _PATHS_A_LOOKUP = 200
 
 
@@ -51,7 +51,7 @@ def prune(
 
     A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
     is deleted while the folder is missing or holds no file, because then a drive is probably not mounted. ``on_plan``
-    is called before anything is deleted, with what will be; with ``dry_run`` nothing is. The report has what was
+    is called with the plan before anything is deleted; with ``dry_run`` nothing is deleted. The report has what was
     deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
     """
     started = time.perf_counter()
@@ -73,7 +73,7 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
         found[passage_id].add(passage_id)
     if unnamed := [target for target in targets if not found[target] and not _names_something(target)]:
         raise BadInput(
-            f"{unnamed[0]!r} names no document: give the id of a passage, or the path of a file or folder by its name. "
+            f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
             "Nothing was deleted."
         )
     by_path: dict[str, list[str]] = {}
@@ -92,7 +92,7 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
 
 
 def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
-    """Add the passages of files and corpora to those of the targets that mean them."""
+    """Add the passages of files and corpora to the targets that stand for them."""
     paths = list(by_path)
     for start in range(0, len(paths), _PATHS_A_LOOKUP):
         for origin in ("file_path", "corpus"):
@@ -120,8 +120,8 @@ def prune_passages(
 ) -> None:
     """Delete the passages of files that no longer exist and of lines that left a corpus.
 
-    Nothing of a folder is deleted while the folder is missing or holds no file, because a drive that is not mounted
-    looks so. The folder of a file is the highest one above it in which an indexed file lies.
+    Nothing of a folder is deleted while the folder is missing or holds no file, because an unmounted drive looks the
+    same. A file's folder is the highest one above it that directly holds an indexed file.
     """
     gone: list[tuple[str, str]] = []
     # Whether each file exists; the ids of each corpus, None when they cannot be read.
@@ -168,7 +168,7 @@ def prune_passages(
 
 
 def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
-    """Find the files that no longer exist, and whose passages a pruning would delete."""
+    """Find the missing files whose passages a pruning would delete."""
     files = [path for _, path in store.count_origins() if path is not None]
     gone = [path for path in files if concerns(path) and not is_there(path)]
     spared = _find_lost_folders(files, gone)
@@ -176,7 +176,7 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make the check whether a file lies below one of some folders, or beside one of some files."""
+    """Make a check whether a path lies below any of these folders, or beside any of these files."""
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside

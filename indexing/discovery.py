@@ -21,7 +21,7 @@ OTHER_KIND = (
 )
 LIST_SUFFIX = ".json"
 _TELLING = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
-# Folders that programs put beside people's code: thousands of files that nobody there wrote.
+# Folders in which tools put thousands of files beside people's own code.
 _OF_PROGRAMS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
 # Why the files of a kind in a folder are left out.
 _REASONS = {
@@ -30,7 +30,7 @@ _REASONS = {
         "pictures hold no text": ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .heic .ico .psd .ai .raw",
         "sound and films hold no text": ".mp3 .m4a .wav .flac .ogg .mp4 .mov .avi .mkv .webm",
         "archives are not opened: unpack them": ".zip .tar .tgz .gz .bz2 .xz .zst .7z .rar .jar .iso .dmg",
-        "of before 2007: save them as .docx, .xlsx or .pptx": ".doc .xls .ppt",
+        "from before Office 2007: save them as .docx, .xlsx or .pptx": ".doc .xls .ppt",
         "save them as .docx, .xlsx or .pptx": ".pages .numbers",
         "save the mails as .eml or .mbox": ".msg .pst .ost",
     }.items()
@@ -41,7 +41,7 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index, under its path; where that is not its place yet, `source` is; `folders` lead to it."""
+    """A file to index under `path`; `source` is where it lies if it is not there yet, `folders` lead to it."""
 
     path: Path
     size: int
@@ -53,7 +53,7 @@ class FoundFile:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to read, each once; `top` is the folder to which the paths belong, by default each of them."""
+    """Find the files to read, each once; `top` is the folder that the paths belong to, by default each path itself."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -96,7 +96,7 @@ def is_passed_over(folder: str) -> bool:
 
 
 def has_read_name(path: Path) -> bool:
-    """Check whether a file of such a name can be one that is read."""
+    """Check whether a file with this name may be of a kind that is read."""
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
 
 

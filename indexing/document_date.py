@@ -1,4 +1,4 @@
-"""Find the date of a document: the one that it states, or that in its name."""
+"""Find the date of a document: the one that it states, or the one in its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MONTHS = (
 )
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
-# Two numbers with a slash may be read both ways, so that they are no date.
+# Numbers with slashes do not say which is the day and which the month, so they are not taken as dates.
 _WRITTEN = (
     rf"{_YEAR}-(?P<m>\d\d)-(?P<d>\d\d)",
     rf"(?P<d>\d{{1,2}})\. ?(?P<m>\d{{1,2}})\. ?{_YEAR}",
@@ -34,8 +34,8 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     """Find when a document was written, as far as it or its name says so.
 
-    Returns `date` (year-month-day, or year-month of a name) and `date_in`, `document` or `name`; nothing where neither
-    says it. So one field holds dates alone, which can be compared.
+    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing where
+    neither gives a date. So the field `date` holds only dates, which can be compared.
     """
     stated = " ".join(str(meta.get("date") or "").split())
     if found := _read(_LINES, stated[:_LONGEST]) or _read(_LINES, stated[:10]):

@@ -1,8 +1,8 @@
 """Find out whether a document or a passage calls itself superseded, a draft or old.
 
-It is decided by form: the words stand alone, in brackets, in capitals before a dash, at the end of a name or behind
-"status". In a sentence they mean something else, such as the draft horse or the old town: what has none of these forms
-counts as current.
+Only the form decides: the word stands alone, in brackets, in capitals before a dash, at the end of a name or after
+"status". Within a sentence it may mean something else, as in "draft horse" or "old town", so a document with none of
+these forms counts as current.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match)
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
     """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
 
-    Its text is left out where that is a table or a program; its folders are those within what is indexed.
+    ``text`` is empty for a table or a program; ``folders`` are those between the indexed folder and the document.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):
@@ -51,7 +51,7 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
         return found
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
-        # Decision records have a heading for it.
+        # Decision records give their status under a heading of its own.
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
         if len(line) <= _LONGEST and (found := _first(_LINES, labelled)):
             return found

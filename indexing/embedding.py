@@ -71,16 +71,16 @@ def embed_index(
     """Bring the vectors of an index in step with its passages.
 
     New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
-    Every 256 passages are on disk before the next are embedded, so the next call continues one that was stopped. An
-    on-disk index has its vectors in a folder beside the texts, one table per model; Elasticsearch has those of one
-    model as a `dense_vector` named `embedding` in the passages themselves. Two processes that embed the same index take
-    turns.
+    Each batch of 256 passages is on disk before the next is embedded, so a call continues where a stopped one left off.
+    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps those of
+    one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the same index
+    take turns.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
     if isinstance(store, str):
         store = _open(store, index)
-    # Look up what is embedded already inside the lock: another process may have done it while this one waited.
+    # Look up inside the lock what is already embedded: another process may have done it while this one waited.
     with _lock(store, model):
         report = _bring_in_step(store, model, embedder, on_progress, runner or InProcess())
     report.seconds = time.perf_counter() - started
@@ -129,7 +129,7 @@ def _bring_in_step(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Turn passages into vectors; the model is loaded with the first ones."""
+    """Turn passages into vectors; the model is loaded when the first passages come."""
 
     def embed(passages: list[Document]) -> list[list[float]]:
         nonlocal embedder

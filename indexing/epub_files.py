@@ -28,7 +28,7 @@ class Book(NamedTuple):
 
 def read_epub(data: bytes) -> Book:
     """Read the title and the pages that the book lists, in its order."""
-    # Its pages may have a document type; they are read as HTML, which knows no entities of its own.
+    # Its pages may have a document type: they are read as HTML, in which a document type defines no entities.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
@@ -44,7 +44,7 @@ def read_epub(data: bytes) -> Book:
         )
         try:
             if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
-                raise CannotRead("one of its pages is larger than pages are read")
+                raise CannotRead("one of its pages is too large to be read")
             chapters = [decode_text(archive.read(path)) for path in paths if path in names]
         except CannotRead:
             if _ENCRYPTION in names:

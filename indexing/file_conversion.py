@@ -1,4 +1,4 @@
-"""Convert users' own files into passages, text, Markdown and HTML with Haystack's converters."""
+"""Convert users' own files into passages; text, Markdown and HTML go through Haystack's converters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
-# Whose first lines are about something else than the document.
+# The first lines of these say nothing about the document itself.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
@@ -95,7 +95,7 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        self.loss = ""  # what of the last file could not be read
+        self.loss = ""  # the parts of the last file that could not be read
         self._converters, self._missing = _make_converters()
 
     def passages(
@@ -173,7 +173,7 @@ class FileConverter:
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of mails and, as documents of their own, of what is attached to them."""
+        """Yield the texts of mails and of their attachments, which are documents of their own."""
         refused, losses = Counter[str](), list[str]()
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
@@ -192,7 +192,7 @@ class FileConverter:
                     if depth >= _MOST_DEPTH:
                         raise CannotRead("it is a mail in a mail in a mail")
                     if (form := form_of(attached)) and len(content) > FORMS[form].most_bytes:
-                        raise CannotRead("it is larger than files of its kind are read")
+                        raise CannotRead("it is too large for a file of its kind")
                     if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
                         raise CannotRead("it is not text")
                     for text, meta in self._texts(attached, content, depth + 1):
@@ -240,13 +240,13 @@ class FileConverter:
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         content, meta = self._run(form, text)
-        # The title is searched with each passage already.
+        # Every search of a passage covers the title already.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
 
 def _mark(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
-    """Mark the passages that say of themselves, or whose document does, that they are superseded, drafts or old."""
+    """Mark the passages that call themselves superseded, drafts or old, or whose document does."""
     known: dict[tuple[Any, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments are documents of their own.
@@ -266,9 +266,9 @@ def _unpack(data: bytes, most: int) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise CannotRead(f"it cannot be unpacked ({error}); it may be damaged") from error
     if len(unpacked) > most:
-        raise CannotRead(f"it unpacks to more than {most // 10**6} MB, which is more than files of its kind are read")
+        raise CannotRead(f"it unpacks to more than {most // 10**6} MB, which is too much for a file of its kind")
     if not looks_like_text(unpacked[:BEGINNING_BYTES]):
-        raise CannotRead("what is in it is not text")
+        raise CannotRead("its content is not text")
     return unpacked
 
 
@@ -335,7 +335,7 @@ def _reason(complaints: list[logging.LogRecord]) -> str:
     return "there is no text in it"
 
 
-# Names that belong to the converters, to Haystack's documents, or to the metadata written below.
+# Names that belong to the converters, to Haystack's documents, or to the metadata written above.
 _NOT_FOR_META = {
     "encoding",
     "source_id",
@@ -364,7 +364,7 @@ def _is_simple(value: Any) -> bool:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect the log of the converters and their libraries, the only place that states why a file gave nothing."""
+    """Collect the log of the converters and their libraries, the only place that states why a file gave no text."""
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):

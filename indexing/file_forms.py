@@ -20,13 +20,13 @@ _CODE = (
 class Form(NamedTuple):
     """A form in which files are read."""
 
-    most_bytes: int  # a converter holds a whole file, Markdown and HTML in up to a hundred times its size
+    most_bytes: int  # a converter holds a whole file in memory, Markdown and HTML in up to 100 times its size
     suffixes: tuple[str, ...]
-    package: str = ""  # what reads it, where that is an extra
+    package: str = ""  # the package that reads it, if an extra brings it
     is_text: bool = False
 
 
-# Only a file without a suffix that looks like text is read, see the module `discovery`.
+# Files without a suffix are read only if they look like text, see the module `discovery`.
 FORMS = {
     TEXT: Form(50_000_000, (".txt", ".text", "", ".log", ".tex", ".org", ".adoc"), is_text=True),
     MARKDOWN: Form(5_000_000, (".md", ".markdown"), is_text=True),
@@ -63,5 +63,5 @@ def form_of(path: Path) -> str | None:
 
 
 def most_bytes(path: Path) -> int:
-    """Find the size up to which a file of such a name is read."""
+    """Find the largest size at which a file with this name is read."""
     return FORMS[form_of(path) or TEXT].most_bytes

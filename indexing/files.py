@@ -28,21 +28,21 @@ _FILES_A_LOOKUP = 50
 # Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
-# What is converted: path, bytes, the time of the last change, and the folders below the one that is indexed.
+# What a conversion needs: path, bytes, the time of the last change, and the folders below the one that is indexed.
 _Read = tuple[Path, bytes, float, tuple[str, ...]]
 
 
 class Converted(NamedTuple):
-    """What a file became."""
+    """The result of converting a file: its passages, or why it was refused."""
 
     passages: list[Document]
-    loss: str = ""  # what of it could not be read
+    loss: str = ""  # the parts that could not be read
     refused: str | None = None
 
 
 @dataclass
 class _Version:
-    """A file that was looked up, and read where it is new or has changed."""
+    """A file with the ids of its passages in the index: all of them, and those of its current content."""
 
     file: FoundFile
     earlier: dict[str, tuple[str, int]]
@@ -52,7 +52,7 @@ class _Version:
 
 @contextmanager
 def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
-    """Convert files in the converter that this process owns; what has not changed comes as None and stays so."""
+    """Convert files in this process's own converter; an unchanged file comes as None and stays None."""
     converter = converter_process(os.getpid())
 
     def convert(read: _Read | None) -> Converted | None:
@@ -68,7 +68,7 @@ def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
     """Convert the new and changed files, and replace their earlier passages."""
-    # Pipelines bring a client of model servers, which what only lists documents does not need.
+    # Pipelines import a client for model servers, which a command that only lists documents does not need.
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)
@@ -99,7 +99,7 @@ def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deq
                 continue
             file_hash = fingerprint(data)
             version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
-            # A crash can leave only some passages of a file where a store has no transactions.
+            # In a store without transactions, a crash can leave only some passages of a file.
             is_whole = version.current and len(version.current) == max(version.current.values())
             yield None if is_whole else (file.path, data, modified, file.folders)
 
@@ -119,7 +119,7 @@ def _keep(version: _Version, converted: Converted | None, batch: _FileBatch, tal
 
 
 def _read(path: Path) -> tuple[bytes, float]:
-    """Read a file, and when it was changed last."""
+    """Read a file, and the time of its last change."""
     try:
         status = path.stat()
         if (size := status.st_size) > (most := most_bytes(path)):

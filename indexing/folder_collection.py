@@ -1,4 +1,4 @@
-"""The collection of a folder that is followed: named after it, and found again by it."""
+"""Find the collection of a followed folder: it is named after the folder and records its path."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.stores import index_lock, is_there
 
-# The file in the folder of an index that holds the path of the folder which it follows. It goes when the index goes.
+# A file in the index's own folder, with the path of the folder that the index follows. It is deleted with the index.
 _MARK = "prefrag-folder"
 _NAME_CHARACTERS = 56
 _WAIT_SECONDS = 10.0
 
 
 def find_collection(folder: Path) -> str:
-    """Find the collection of a folder, and make an empty one where it has none yet.
+    """Find the collection of a folder, or make an empty one if there is none yet.
 
-    Its name is that of the folder in the characters of an index, with a number where another index has that name.
+    It is named after the folder, in the characters that an index may have, with a number if that name is taken.
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
@@ -45,7 +45,7 @@ def followed_folder(collection: str) -> str | None:
 
 
 def comes_back(collection: str, path: str) -> bool:
-    """Check whether a file that is deleted from a collection is indexed again, because it lies in its folder."""
+    """Check whether a file deleted from a collection would be indexed again, because it lies in the followed folder."""
     folder = followed_folder(collection)
     return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 

@@ -1,4 +1,4 @@
-"""Bring an index in step with what has changed in a folder; a drive that is gone deletes nothing."""
+"""Bring an index in step with what has changed in a folder; files on a drive that is gone are not deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# What identifies a drive, also against the empty folder that it was mounted on: the device and inode of the folder.
+# The device and inode of each drive's folder, which also tell the drive from the empty folder that it was mounted on.
 Drives = Mapping[str, tuple[int, int]]
 
 
@@ -37,9 +37,9 @@ def follow_changes(
 ) -> IndexReport:
     """Index what is new or has changed below a folder, then delete what is gone.
 
-    The folder itself among ``changed`` stands for all in it; below a drive that is gone nothing is deleted, and files
-    of other kinds are not mentioned. A file that vanishes meanwhile raises FileNotFoundError; the same call again does
-    the rest.
+    The folder itself among ``changed`` stands for everything in it. Nothing is deleted below a drive that is gone, and
+    files of other kinds are not reported. Raises FileNotFoundError if a file vanishes meanwhile; the same call again
+    does the rest.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]
@@ -72,7 +72,7 @@ def _is_corpus(path: str) -> bool:
 
 
 def _holds_known_file(collection: str, folder: Path) -> bool:
-    """Check whether a file that was indexed is still there: otherwise another drive may be in its place."""
+    """Check whether any indexed file is still there: if not, another drive may have taken the place of the folder."""
     below = select_below([str(folder)])
     known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
     return any(map(is_there, known))

@@ -1,9 +1,9 @@
 """Keep the headings of a file through its conversion, so that each passage knows the section in which it lies.
 
-Before its conversion, each heading of a file gets a mark in front of its words (:meth:`Outline.mark`). The mark comes
-through the converter with them, and is taken out again before the text is split. So every format gives its headings in
-one way: Markdown and HTML by the functions here; a converter of one's own writes the mark at the beginning of the
-heading's line, or marks the source as they do. The text of the passages is what it would be without marks.
+Before the conversion, each heading of a file gets a mark in front of its words (:meth:`Outline.mark`). The mark passes
+through the converter with the words, and is removed before the text is split. So every format hands over its headings
+in the same way: the functions here mark the source of Markdown and HTML; a new converter marks its source like them, or
+writes the mark at the beginning of each heading's line. The text of the passages is the same as without marks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
-# Printable, because the extraction from HTML drops what is not, and a punctuation mark, so that emphasis behind it in
-# Markdown stays one. Nobody types it.
+# Printable, because the extraction from HTML drops other characters; a punctuation mark, so that Markdown emphasis
+# right after it still works; and one that nobody types.
 _SIGN = "\u205c"
 # If its heading was dropped, the mark may be all that is left of the line.
 _MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
@@ -28,7 +28,7 @@ _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
 _MOST_READ = 2_000
 _MOST_CHARACTERS = 120
-# As in Word. The headings above a passage are as many, and a file may name thousands of levels.
+# As many as in Word. A passage has up to this many headings above it, and a file may claim thousands of levels.
 _MOST_LEVELS = 9
 
 
@@ -45,7 +45,7 @@ class Outline:
 
     def __init__(self) -> None:
         self._headings: list[tuple[int, str]] = []
-        self.loss = ""  # what of the file could not be read
+        self.loss = ""  # the parts of the file that could not be read
 
     def mark(self, level: int, words: str) -> str:
         """Add the next heading."""
@@ -73,7 +73,7 @@ class Outline:
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
-    """Mark the headings of a Markdown text, not what looks like one in a block of code, and unwrap its paragraphs."""
+    """Mark the headings of a Markdown text, but not their lookalikes in code blocks, and unwrap its paragraphs."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
@@ -108,7 +108,7 @@ def mark_html(text: str, outline: Outline) -> str:
             continue
         inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
         words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
-        # The sign of a link to the heading itself.
+        # The pilcrow is a link to the heading itself.
         mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
         pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
         end = closing.end()

@@ -19,7 +19,7 @@ def declared_charset(data: bytes) -> str | None:
 def html_title(text: str) -> str:
     """Find the title of a page, or else its first heading."""
     for tag in ("title", "h1"):
-        # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
+        # The end is searched for only once, after the first tag: otherwise a page full of tags would take hours.
         if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
             end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
         ):
@@ -30,8 +30,8 @@ def html_title(text: str) -> str:
 
 
 def without_tags(page: str) -> str:
-    """Write a page as its words, a line a block."""
-    # None is searched beyond the next of its kind: otherwise a page full of them would take hours.
+    """Write a page as plain words, one line per block."""
+    # The search for the end of an element stops at the next one of its kind: a page full of them would take hours.
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()

@@ -60,11 +60,11 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
         if known == name:
             return _summarise(name, store, size, changed)
     where = "" if store == "tantivy" else " that prefrag made"
-    raise Missing(f"There is no index '{name}'{where}. See those that there are with: prefrag indexes list")
+    raise Missing(f"There is no index '{name}'{where}. List the indexes with: prefrag indexes list")
 
 
 def drop_index(name: str, store: str = "tantivy") -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files in its folder stay."""
     path = index_path(name)
     if store != "tantivy":
         from prefrag.indexing.rebuilding import find_rebuilt
@@ -76,7 +76,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
                 forget_uploads(client, collection=name)
         return
     if not index_exists(path):
-        raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")
+        raise Missing(f"There is no index '{name}'. List the indexes with: prefrag indexes list")
     try:
         with ExitStack() as held:
             changes = held.enter_context(change_collection(name))
@@ -135,7 +135,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
-    """Read the answer."""
+    """Read the user's answer whether questions on an index may go to the web; None if there is none."""
     from elasticsearch import NotFoundError
 
     try:
@@ -147,9 +147,9 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 
 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
-    """Keep the answer, in place of an earlier one."""
+    """Keep the user's answer whether questions on an index may go to the web, in place of an earlier one."""
     if store == "tantivy" and not index_exists(index_path(index)):
-        raise FileNotFoundError(f"There is no index '{index}'. See those that there are with: prefrag indexes list")
+        raise FileNotFoundError(f"There is no index '{index}'. List the indexes with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
 
 

@@ -1,8 +1,8 @@
-"""Changes of uploaded documents, after which folder and index hold the same, whatever ends them in between.
+"""Change uploaded documents so that folder and index hold the same, even if the change is interrupted.
 
-A change first writes down what it is about to do, with the files that it needs beside it. Its single commit of the
-index then decides: whoever next changes the collection, or starts a server, finishes what was committed, and undoes the
-rest. A change that nothing interrupts ends in the same way.
+A change first writes down what it is about to do, with the files that it needs beside it. Its single commit to the
+index then decides: whoever next changes the collection, or starts a server, finishes a change that was committed and
+undoes one that was not. An uninterrupted change ends in the same way.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from prefrag.indexing.stores import PassageStore, index_lock
 
 logger = logging.getLogger(__name__)
 
-# Changes of one collection wait so long for each other.
+# Changes of one collection wait this long for each other.
 WAIT_SECONDS = 60.0
-# The folders of changes, beside those of the collections; no file that is uploaded has a name with a dot in front.
+# How the folders of changes begin, which lie beside those of the collections; no uploaded file begins with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
-# An index that is new, or that is deleted.
+# In the folder of a change: an index that is new or deleted, and the uploads of one that is deleted.
 _INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
-# The file in the folder of an index that an upload has made. It goes when the index goes.
+# A file in the folder of an index which says that an upload made it. It is deleted with the index.
 _MARK = "prefrag-uploaded"
-# No upload takes so long.
+# No upload takes this long.
 _LEFT_SECONDS = 24 * 3600.0
 
 
@@ -53,7 +53,7 @@ def uploads_folder(collection: str) -> Path:
 
 @contextmanager
 def make_incoming(collection: str) -> Iterator[Path]:
-    """Make a folder for files on their way, which stays as long as this process needs it, and no longer."""
+    """Make a folder for arriving files, which is deleted when this process no longer needs it."""
     with _explain_full_disk(), _incoming_lock():
         folder = _make_folder(collection)
         alive = (folder / _ALIVE).open("wb")
@@ -62,7 +62,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
         yield folder
     finally:
         alive.close()
-        # A change that was begun is ended by whoever has the lock of the collection.
+        # Whoever has the lock of the collection ends a change that was begun.
         if not (folder / _JOURNAL).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -87,7 +87,7 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 
 def end_all_changes() -> None:
-    """End the changes that a process has begun which is no longer there, in all collections."""
+    """End the unfinished changes of processes that are gone, in all collections."""
     for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
         try:
             end_changes(collection)
@@ -96,8 +96,8 @@ def end_all_changes() -> None:
 
 
 def end_changes(collection: str) -> None:
-    """End the changes of a collection that a process has begun which is no longer there."""
-    # Whoever has the lock has ended them.
+    """End the unfinished changes of processes that are gone, in one collection."""
+    # If another process has the lock, it has ended them already.
     with suppress(Busy, ValueError), change_collection(collection, wait=0):
         pass
 
@@ -113,7 +113,7 @@ def count_made_by_uploads() -> int:
 
 
 class LocalChanges:
-    """Makes one change of a collection of this machine, while its lock is held."""
+    """Makes one change to a collection on this machine, while its lock is held."""
 
     def __init__(self, collection: str) -> None:
         self.folder = uploads_folder(collection)
@@ -121,7 +121,7 @@ class LocalChanges:
         self._index = index_path(collection)
 
     def open(self) -> PassageStore:
-        """Open what the index holds; nothing where there is none."""
+        """Open the passages of the index; there are none if there is no index."""
         return PassageStore(TantivyDocumentStore(path=str(self._index)))
 
     def make(
@@ -136,9 +136,9 @@ class LocalChanges:
     ) -> dict[str, str]:
         """Make a change: all of it, or nothing.
 
-        ``added`` are files by their names, in one folder that `make_incoming` has made, ``removed`` names of files,
-        ``written`` and ``outdated`` passages and ids, ``language`` that of a new index; ``drops`` deletes the index
-        with its vectors and files. Returns nothing: no passage is refused here.
+        ``added`` has files by their names, in one folder that `make_incoming` made; ``removed`` has names of files,
+        ``written`` passages, ``outdated`` ids of passages to delete; ``language`` is for a new index; ``drops`` deletes
+        the index with its vectors and files. The result is empty: no passage is refused here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
@@ -149,7 +149,7 @@ class LocalChanges:
         passage, before = _find_difference(store, written, outdated)
         _begin(incoming, self.folder, added=added, removed=removed, passage=passage, before=before, drops=drops)
         if drops:
-            # At once, so that a question finds all of it or nothing.
+            # In one step, so that a question finds all of the index or nothing.
             self._index.replace(incoming / _INDEX_ASIDE)
             _sync(self._index.parent)
             return {}
@@ -160,7 +160,7 @@ class LocalChanges:
         if is_new:
             store.keep_web_consent(False)
             (incoming / _INDEX_ASIDE / _MARK).touch()
-            # Windows moves no folder with open files.
+            # Windows does not move a folder with open files.
             del store
             for made in (*(incoming / _INDEX_ASIDE).iterdir(), incoming / _INDEX_ASIDE):
                 _sync(made)
@@ -173,11 +173,11 @@ class LocalChanges:
 def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
     """Write down a change, so that it survives this process and a power cut.
 
-    Once the index has the change, the state of `passage` is not that of `before` any more; None where nothing changes.
-    A collection that is dropped has its index moved into the folder of the change.
+    The index has the change once the state of `passage` differs from `before`; both are None if no passage changes. To
+    drop a collection, its index is moved into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
-        # Now, so that nothing needs room once the index has the change.
+        # Now, so that no disk space is needed once the index has the change.
         folder.mkdir(exist_ok=True, mode=0o700)
     for name in hashes:
         _sync(incoming / name)
@@ -212,7 +212,7 @@ def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str 
 
 
 def _end_changes(collection: str) -> None:
-    """Finish or undo what was begun; a folder without a journal is one of files that still arrive, or were left."""
+    """Finish or undo what was begun; a folder without a journal holds files that still arrive or were left behind."""
     for incoming in sorted(_uploads().glob(f"{_INCOMING}*")):
         if _collection_of(incoming) != collection:
             continue
@@ -228,7 +228,7 @@ def _end_changes(collection: str) -> None:
             continue
         if is_committed:
             _finish(collection, incoming, journal)
-        # First, because what is left of a change is rubbish only without it.
+        # The journal goes first: only without it is the rest of the folder rubbish.
         (incoming / _JOURNAL).unlink()
         _sync(incoming)
         shutil.rmtree(incoming, ignore_errors=True)
@@ -265,7 +265,7 @@ def _finish(collection: str, incoming: Path, journal: dict[str, Any]) -> None:
 def _is_left(incoming: Path) -> bool:
     """Check whether the process that made a folder is gone."""
     with _incoming_lock(), (incoming / _ALIVE).open("ab") as one, (incoming / _ALIVE).open("ab") as two:
-        # Where a file system has no locks, both are taken, and only the age tells.
+        # On a file system without locks both attempts succeed, and only the age tells.
         is_free, are_free = take_lock(one.fileno()), take_lock(two.fileno())
         return is_free and (not are_free or time.time() - incoming.stat().st_mtime > _LEFT_SECONDS)
 
@@ -278,8 +278,8 @@ def _explain_full_disk() -> Iterator[None]:
         if error.errno not in NO_ROOM:
             raise
         raise DiskFull(
-            f"The disk is full ({error.strerror}): make room on that of {_uploads()} and try again. What was indexed "
-            "before is still there."
+            f"The disk is full ({error.strerror}): make room on the disk of {_uploads()} and try again. What was "
+            "indexed before is still there."
         ) from error
 
 
@@ -306,9 +306,9 @@ def _hash(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Have the disk keep a file, or the names in a folder."""
+    """Make sure that a file, or the names in a folder, are on the disk."""
     is_folder = path.is_dir()
-    # Windows opens no folders, and some network folders cannot be told.
+    # Windows cannot open folders, and some network file systems cannot sync them.
     with suppress(OSError) if is_folder else nullcontext():
         descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
         try:

@@ -37,7 +37,7 @@ class Mail(NamedTuple):
 
 
 class _ShortFields(Compat32):
-    """Cut each field of a head: reading the parameters of a long one takes a time that grows with its square."""
+    """Cut long header fields: the time to read a field's parameters grows with the square of its length."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         """Read a field from its lines."""
@@ -46,10 +46,10 @@ class _ShortFields(Compat32):
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or those of a mailbox one after the other; one that cannot be read comes as the reason."""
+    """Read one mail, or those of a mailbox one after the other; for one that cannot be read, yield the reason."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
-        raise CannotRead("no mail begins in it")
+        raise CannotRead("there is no mail in it")
     ends = [*(begin for begin, _ in begins[1:]), len(data)]
     for (_, begin), end in zip(begins, ends, strict=True):
         try:
@@ -65,12 +65,12 @@ def _read_mail(data: bytes) -> Mail:
     message = email.message_from_bytes(data, policy=_ShortFields())
     head = {name: value for name in _HEAD if (value := _header(message, name))}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
-    # A mail without a date that can be read has none.
+    # A date that cannot be read is left out.
     with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
     texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
     for part in _leaves(message):
-        # Of a path on another machine, keep the name.
+        # The name may be a path on another machine: keep its last part.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
         kind = part.get_content_type()
         if kind == _FORWARDED:
@@ -85,7 +85,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts that hold something: what is within a forwarded mail belongs to that."""
+    """Yield the parts that hold something; the parts of a forwarded mail belong to that mail."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:
@@ -112,7 +112,7 @@ def _content(part: Any) -> bytes:
 
 def _header(message: Any, name: str) -> str:
     value = str(message.get(name) or "")[:_MOST_HEAD]
-    # Coded words in an unknown or broken code stay as they are.
+    # Encoded words in an unknown or broken encoding stay as they are.
     with suppress(Exception):
         value = str(make_header(decode_header(value)))
     return _words(value)

@@ -11,8 +11,8 @@ from prefrag.indexing.headings import Outline, mark_markdown
 _MOST_FRONT_MATTER = 10_000
 _MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
-# [[folder/Note#Heading|words]]; with ! it takes the other note, or a picture, into this one. Numbers are a list in a
-# list.
+# [[folder/Note#Heading|words]]; a ! in front embeds the other note, or a picture. [[1, 2]] is a list in a list, no
+# link.
 _NOTE_LINK = re.compile(
     r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
@@ -26,7 +26,7 @@ def _is_small_front_matter(text: str) -> bool:
     """
     if (front := _FRONT_MATTER.match(text)) is None:
         return True
-    # Reading nested brackets takes a time that grows with the square of their number.
+    # The time to read nested brackets grows with the square of their number.
     if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
         return False
     try:
@@ -37,7 +37,7 @@ def _is_small_front_matter(text: str) -> bool:
 
 
 def _read_link(found: re.Match[str]) -> str:
-    """Write a link between notes as words: what was shown for it, and the name of the note, which is its title."""
+    """Write a link between notes as words: the words shown for it, and the name of the note, which is its title."""
     note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
     return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
 
@@ -49,5 +49,5 @@ def mark_notes(text: str, outline: Outline) -> str:
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
-    # After an empty line, the converter would take it for part of the text.
+    # After an empty line, the converter takes the front matter for text and does not parse it.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

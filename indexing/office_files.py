@@ -15,15 +15,15 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
 # A part of a few kilobytes can expand to gigabytes of zeros. XML trees take ten times the size of the XML, and pictures
-# are not unpacked into anything else.
+# just their own.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
-_TOO_MUCH = "it unpacks to more than is read: split it"
+_TOO_MUCH = "it unpacks to more than can be read: split it"
 _SIGNATURE_BYTES = 100
-# White space, byte order marks, and the zeros of wider encodings.
 _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
+# White space, byte order marks, and the zeros of wider encodings.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 XML_BEGINNING = 1_000_000
 # A sheet whose last cell is in the last of 16,384 columns is mostly empty.
@@ -105,26 +105,26 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
     if not data.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("it is not RTF, whatever its name says")
-    # A line break means nothing there, and hides links from striprtf, whose search for them explodes with their number.
+    # In RTF a line break means nothing; it hides links from striprtf, whose search time explodes with their number.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
+    """Refuse a file that unpacks to too much, or whose XML has a document type, which can define entities."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or from before Office 2007: save it again without a password")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()
-            # No part gives more bytes than the archive says that it has.
+            # Reading a part never gives more bytes than the archive declares for it.
             if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
                 raise CannotRead(_TOO_MUCH)
             xml_bytes = 0
             for part in parts:
                 with package.open(part) as stream:
                     beginning = stream.read(_SIGNATURE_BYTES)
-                    # Not by its name: the archive itself says which of its parts are read as what.
+                    # The name alone does not tell: the archive itself declares which of its parts are XML.
                     if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
                         xml_bytes += part.file_size
                         if xml_bytes > _MOST_XML_BYTES:
@@ -195,7 +195,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
 
 
 def _body_elements(parent: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables, also of what forms and covers wrap them in."""
+    """Yield the paragraphs and tables, including those inside forms and covers."""
     for element in parent.iterchildren():
         if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
             yield element
@@ -204,7 +204,7 @@ def _body_elements(parent: Any) -> Iterator[Any]:
 
 
 def _word_text(element: Any) -> str:
-    """Join the text of a paragraph or a cell; text that was deleted has other tags."""
+    """Join the text of a paragraph or a cell; deleted text has other tags."""
     pieces: list[str] = []
     for piece in element.iter():
         if piece.tag == f"{_WORD}t":

@@ -1,4 +1,4 @@
-"""Read the files of LibreOffice and of others that write OpenDocument: texts, tables and slides."""
+"""Read OpenDocument files, as LibreOffice and others write them: texts, tables and slides."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _rows(table: Element) -> Iterator[list[str]]:
 
 
 def _own_rows(table: Element) -> Iterator[Element]:
-    """Yield the rows of a table, also of its head and its groups, and not of a table in a cell."""
+    """Yield the rows of a table, including its header and groups, but not those of a table in a cell."""
     for child in table:
         if child.tag == f"{_TABLE}table-row":
             yield child

@@ -11,9 +11,9 @@ from prefrag.components.text.sentences import ends_with_stop, sentence_ends
 # the window of a small model.
 ENOUGH_WORDS = 100
 MOST_WORDS = 140
-# Counts for scripts that do not put spaces between words, for tables and for debris.
+# Matters for scripts without spaces between words, for tables and for debris.
 MOST_CHARACTERS = 1500
-# A last passage under this joins the one before it.
+# A last passage shorter than this joins the one before it.
 FEWEST_WORDS = 30
 _HEADING_WORDS = 15
 
@@ -46,7 +46,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Yield sentences with the space after them, and lines or runs of words of a sentence longer than a passage."""
+    """Yield sentences with the space after them; of a sentence longer than a passage, its lines or runs of words."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence
@@ -61,7 +61,7 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # A page folds the lines of a paragraph. A short one without a full stop is the heading of the next.
+        # A line may end only because the page wraps. A short paragraph without a full stop is the heading of the next.
         if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
             continue
         yield text[start:after]
@@ -76,7 +76,7 @@ def _is_heading(paragraph: str) -> bool:
 
 def _runs_of_words(line: str) -> Iterator[str]:
     run, words = "", 0
-    # One after the other: the words of a file in one line take ten times the memory of the file.
+    # Word by word: if a file is one line, a list of its words takes ten times the memory of the file.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
         word = match[0]
         for start in range(0, len(word), MOST_CHARACTERS):

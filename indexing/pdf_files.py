@@ -11,7 +11,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
-# The letters of a line of print.
+# The most letters of a printed line.
 _MOST_WIDTH = 400
 # What PDFium writes for a hyphen and line break inside a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
@@ -25,10 +25,10 @@ _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
 
 
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
-    """Read a PDF; within the limits of a process, since nothing bounds the work of PDFium.
+    """Read a PDF; call this in a process with limits, since nothing bounds the work of PDFium.
 
     Returns its title, and its text with a form feed between two pages; its bookmarks and what is lost go to the
-    outline. Raises :class:`CannotRead` when it is encrypted or damaged, holds too much text, or none that can be read.
+    outline. Raises :class:`CannotRead` when it is encrypted or damaged, or has too much or no readable text.
     """
     import pypdfium2
 
@@ -56,7 +56,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
 
 
 def _read_page(document: Any, number: int) -> tuple[str, bool]:
-    """Read the text of a page, and find whether it shows pictures alone."""
+    """Read the text of a page, and find out whether it shows only pictures."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
     page = document[number]
@@ -79,7 +79,7 @@ def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
-    """Put the mark of each bookmark before its words, or where the search for them has come to."""
+    """Put the mark of each bookmark before its words; if they are not found, at the place of the bookmark before."""
     pieces, start = [], 0
     for level, words in marks:
         # A heading may be broken anywhere on the page.

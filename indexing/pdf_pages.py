@@ -10,24 +10,24 @@ from typing import Any
 from prefrag.components.text.counted import counted
 from prefrag.indexing.report import CannotRead
 
-# What a screen of double resolution shows, and what a page of any size may cost.
+# The width that a high-resolution screen shows, and a limit for pages of any size.
 _WIDTH = 1_400
 _MOST_PIXELS = 8_000_000
 _MOST_RUNS = 5_000
 _MOST_TEXT = 200_000
-# A sentence that is quoted in a passage has this much of its beginning and its end in common with the page.
+# A quoted sentence is found by this many letters of its beginning and of its end.
 _ENDS = 30
 
 
 def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
-    """Draw one page; within the limits of a process, since nothing bounds the work of PDFium.
+    """Draw one page; call this in a process with limits, since nothing bounds the work of PDFium.
 
     :param data: The file.
     :param number: The page, from 1 on.
     :param sentence: A sentence of the page, of which only letters and digits count.
-    :returns: `page` (the next one where the sentence stands there), `pages` (their number), `png` (in base64), `width`
-        and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`, `width` and `height` as
-        shares of the page) and `marks` (the same places of the sentence; none where it is not found).
+    :returns: `page` (its number, or the next one if the sentence stands there), `pages` (their number), `png` (in
+        base64), `width` and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`,
+        `width` and `height` as shares of the page) and `marks` (the same for the sentence; none if it is not found).
     :raises CannotRead: When the file cannot be read, or has no such page.
     """
     import pypdfium2
@@ -88,7 +88,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
 
 
 def _find(text: str, sentence: str) -> tuple[int, int]:
-    """Find the first character and the number of characters of a sentence, which a page breaks into lines anywhere."""
+    """Find where a sentence begins and how many characters it spans; a page may break it into lines anywhere."""
     places = [place for place, sign in enumerate(text) if sign.isalnum()]
     letters = "".join(text[place] for place in places).lower()
     wanted = "".join(filter(str.isalnum, sentence)).lower()

@@ -25,14 +25,14 @@ _UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
-    """Replace an index by a new one with the documents that are given now; questions find the old or the new one.
+    """Replace an index with a new one, filled from the documents given now; a question sees the old or the new one.
 
     The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
     killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
-    began first ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` fills the
-    index whose name it is called with, and returns how many passages that must hold then; with ``dense`` it embeds
-    them, as it must where those of the old index are. Raises :class:`BadInput` when the old index cannot be replaced,
-    and DocumentStoreError when the new one is not whole.
+    began first ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
+    name of the new index, fills it, and returns how many passages it must hold; with ``dense`` it embeds them, as it
+    must if the old index has vectors. Raises :class:`BadInput` when the old index cannot be replaced, and
+    DocumentStoreError when the new one is not whole.
     """
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
@@ -41,7 +41,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         old, mappings = _find_old(client, name)
         meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
         if "embedding" in mappings.get("properties", {}) and not dense:
-            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense, and --model where it had one.")
+            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense, and with --model if it had one.")
         for left in _find_left(client, name):
             client.indices.delete(index=left, ignore_unavailable=True)
         language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
@@ -85,7 +85,7 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
 
 
 def _find_left(client: Elasticsearch, name: str) -> list[str]:
-    """Find what rebuilds that were killed have left."""
+    """Find the leftovers of rebuilds that were killed."""
     found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
     return [
         index
@@ -95,7 +95,7 @@ def _find_left(client: Elasticsearch, name: str) -> list[str]:
 
 
 def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
-    """Copy the passages that were uploaded to an index, and count them; one that is there by its id stays as it is."""
+    """Copy and count the passages that were uploaded to an index, except those whose id the new index already has."""
     if old is None:
         return 0
     uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
@@ -137,7 +137,7 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     if old is not None:
         [one] = client.indices.get_alias(index=old).values()
         aliases |= one["aliases"].keys()
-        # In one change of the cluster, also where the name is that of the index itself.
+        # All in one change of the cluster, even if the name is that of the old index itself.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
     try:

@@ -1,4 +1,4 @@
-"""The reports of an indexing, a listing and a deletion, and the progress of an indexing."""
+"""Reports of indexing, listing and deleting, and the progress of an indexing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # How many files are named for each reason.
 _MOST_NAMED = 5
-# A reason that each file without its packages has.
+# The reason given for each file whose packages are missing.
 NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
 
 
@@ -156,7 +156,7 @@ class Tally:
         self.report.skipped.append(Skipped(str(path), reason))
 
     def skip_line(self, path: Path, line: int, reason: str) -> None:
-        """Report a line that is skipped; after the first lines of a corpus they are only counted."""
+        """Report a skipped line; after the first 20 of a corpus, lines are only counted."""
         name = str(path)
         self._lines[name] += 1
         self.report.skipped_lines += 1

@@ -1,4 +1,4 @@
-"""Changes of uploaded documents in Elasticsearch, where several servers make them.
+"""Change uploaded documents in Elasticsearch, where several servers may do so at once.
 
 Elasticsearch has no transactions. To change a collection, a server holds a document of this index as a lock, writes the
 originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever gets the
@@ -60,7 +60,7 @@ _BULK_BYTES = 10_000_000
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
-_LOST = "The change took a pause, and another server may have begun one: try again."
+_LOST = "The change paused too long, and another server may have begun one: try again."
 _Version = Mapping[str, Any]
 
 
@@ -91,7 +91,7 @@ class SharedChanges:
     def take(self, wait: float) -> None:
         """Take the lock, and end what its last holder had begun.
 
-        :raises Busy: When another process holds it for so long.
+        :raises Busy: When another process still holds it after ``wait`` seconds.
         """
         from elasticsearch import ConflictError
 
@@ -129,7 +129,7 @@ class SharedChanges:
             forget_uploads(self._client, change=dead["change"])
 
     def open(self) -> PassageStore:
-        """Open what the index holds; nothing where there is none."""
+        """Open the passages of the index; there are none if there is no index."""
         try:
             return open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
@@ -149,8 +149,8 @@ class SharedChanges:
     ) -> dict[str, str]:
         """Make a change, as :meth:`prefrag.indexing.journal.LocalChanges.make` does.
 
-        :returns: The passages that Elasticsearch refused, by their ids, with its reasons. Nothing of their files is
-            taken, of a corpus nothing but they are left out.
+        :returns: The passages that Elasticsearch refused, by their ids, with its reasons. A file is left out as a whole
+            if one of its passages is refused; of a corpus, only the refused passages are.
         """
         from elasticsearch import ConflictError
 
@@ -173,7 +173,7 @@ class SharedChanges:
         return self._finish(self._change)
 
     def release(self) -> None:
-        """Let others change the collection; a change that was begun and not ended keeps the lock for who ends it."""
+        """Let others change the collection; an unfinished change keeps the lock for whoever finishes it."""
         from elasticsearch import ConflictError, NotFoundError
 
         self._over.set()
@@ -224,7 +224,7 @@ class SharedChanges:
                 continue
 
     def _check(self) -> None:
-        """Make sure that nobody else has taken the lock, as may happen to a process that was asleep."""
+        """Make sure that nobody else has taken the lock, as may happen while a process is asleep."""
         if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
             raise Busy(_LOST)
 
@@ -234,7 +234,7 @@ class SharedChanges:
         return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "parts": parts}
 
     def _put(self, what: str, data: bytes) -> list[str]:
-        """Write data in parts; the ids of those."""
+        """Write data in parts, and return their ids."""
         from elasticsearch import helpers
 
         ids = [f"{self._id}:{what}:{start}" for start in range(0, len(data), _PART_BYTES)]
@@ -255,7 +255,7 @@ class SharedChanges:
 
         refused: dict[str, str] = {}
         if change["drops"]:
-            # Since the change was decided the command line may have made an index of that name.
+            # Since the change was decided, the command line may have made an index of that name.
             if describe_index(self._collection)[1]:
                 self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
@@ -269,13 +269,13 @@ class SharedChanges:
             left = [part for parts_of_file in parts.values() for part in parts_of_file]
             removed = [*map(self._record_id, change["removed"])]
             _delete(self._client, [*left, *removed])
-            # Last, because without it everything counts as done.
+            # The steps go last, because without them everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused
 
     def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
-        """Read the steps; None where they were deleted, because all were done."""
+        """Read the steps; None if they were deleted because all are done."""
         found = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
         if not all(each.get("found") for each in found):
             return None
@@ -284,7 +284,7 @@ class SharedChanges:
         return steps
 
     def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
-        """Write and delete passages; those that are refused, and the names of the files that are left out for it."""
+        """Write and delete passages; return the refused ones, and the names of the files left out because of them."""
         from prefrag.components.retrievers.elasticsearch_multi_match_retriever import (
             ElasticsearchMultiMatchRetriever,
         )
@@ -351,7 +351,7 @@ def end_shared_changes() -> None:
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete what lies here of a collection, or of a change that was not decided."""
+    """Delete what the upload index holds of a collection, or of a change that was not decided."""
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)
@@ -392,7 +392,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 
 def uploaded_path(collection: str) -> Path:
-    """Write the folder in which an index knows uploaded files on all machines; no file has it."""
+    """Write the made-up folder under which an index lists uploaded files on all machines."""
     return Path(f"{UPLOADED}{collection}")
 
 

@@ -40,7 +40,7 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     if kept == earlier:
         return
     written = index / f".{_FILE}.{os.getpid()}"
-    # It is not part of the index, which is complete without it.
+    # A failure does no harm: the index is complete without this record.
     with suppress(OSError):
         written.write_text(json.dumps(kept), encoding="utf-8")
         written.replace(index / _FILE)

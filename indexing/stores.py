@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-# The metadata that names the origin of a passage, and what it is called.
+# The metadata that names the origin of a passage, and what that kind of origin is called.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
-# What the origin of an uploaded file begins with in an index that several machines fill.
+# How the origin of an uploaded file begins in an index that several machines fill.
 UPLOADED = "upload:"
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
@@ -53,7 +53,7 @@ class PassageStore:
 
     # Passages per call: each call commits before it returns, and commits cost time.
     batch = 10_000
-    # Those that are not committed yet, where a commit takes more than a call.
+    # The passages not committed yet, in a store that commits several calls together.
     written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
@@ -88,7 +88,7 @@ class PassageStore:
         return Counter(map(origin_of, self.all())) if found is None else found
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
-        """Count them in a thousandth of the time, where no passage has to be read for it."""
+        """Count them without reading passages, in a thousandth of the time; None where that is not possible."""
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
@@ -158,7 +158,7 @@ class ElasticsearchPassageStore(PassageStore):
                 )
             for hit in reply["docs"]:
                 if error := hit.get("error"):
-                    raise DocumentStoreError(f"Elasticsearch at {self._url} read a part alone: {error.get('reason')}")
+                    raise DocumentStoreError(f"Elasticsearch at {self._url} read only a part: {error.get('reason')}")
                 if hit.get("found"):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
         return found
@@ -183,7 +183,7 @@ class ElasticsearchPassageStore(PassageStore):
                     index=self._index,
                     size=0,
                     aggs={"origins": {"composite": pages}},
-                    # Otherwise the passages of the shards that are there would be counted as all.
+                    # Otherwise the passages of the available shards would be counted as all.
                     allow_partial_search_results=False,
                 )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
@@ -332,7 +332,7 @@ def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **
 
 
 def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
-    """Refuse an index of which a shard is missing, because a part would be counted and searched as the whole."""
+    """Refuse an index with a missing shard, because the rest would be counted and searched as the whole."""
     health = client.options(ignore_status=408).cluster.health(
         index=index, wait_for_status="yellow", timeout=f"{seconds:g}s"
     )
@@ -389,10 +389,10 @@ def elasticsearch_client() -> Elasticsearch:
     except Missing:
         raise
     except ValueError:
-        # The URL may hold a password, and so may the words of the library about it.
+        # The URL may hold a password, and so may the library's message about it.
         raise ValueError(
-            "PREFRAG_ELASTICSEARCH_URL is no address of a server: it looks like http://127.0.0.1:9200. A user name and "
-            "a password before the host are percent-encoded."
+            "PREFRAG_ELASTICSEARCH_URL is not the address of a server, such as http://127.0.0.1:9200. A user name and "
+            "a password before the host must be percent-encoded."
         ) from None
 
 

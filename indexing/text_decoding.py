@@ -72,7 +72,7 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
             continue
         if not _CONTROLS.search(text):
             return text
-    raise CannotRead("it is not text, or in an encoding that cannot be found out; save it as UTF-8")
+    raise CannotRead("it is not text, or its encoding cannot be determined; save it as UTF-8")
 
 
 def looks_like_text(beginning: bytes) -> bool:
@@ -110,7 +110,7 @@ def _without_zeros(text: str) -> str:
 
 
 def _decode_without_mark(data: bytes) -> str:
-    """Decode UTF-16 that has no byte order mark, where it is Western text: one byte of most letters is zero."""
+    """Decode UTF-16 without a byte order mark if it is Western text, in which one byte of most letters is zero."""
     even, odd = data[::2].count(0), data[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:

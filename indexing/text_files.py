@@ -24,12 +24,12 @@ _SEPARATORS = ",;\t|"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _LONGEST_NAME = 80
 _RULE = re.compile(r"[\s|+:=-]*")
-# A file can have each of its values name one text of megabytes, or stand behind a long name.
+# A small file can grow: each of its values may refer to the same megabytes of text, or follow a long name.
 _MOST_TEXT = 100_000_000
 
 
 def read_csv(text: str) -> list[str]:
-    """Read a text of values between commas, semicolons, tabulators or bars."""
+    """Read values that are separated by commas, semicolons, tabs or bars."""
     # Lines end as in files, not at Unicode's other separators.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
@@ -38,7 +38,7 @@ def read_csv(text: str) -> list[str]:
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
-        # Such as a quotation mark that is never closed, which makes one value of the rest of the file.
+        # Such as an unclosed quotation mark, which turns the rest of the file into one value.
         return [line for line in map(_one_line, text.splitlines()) if line]
 
 
@@ -48,7 +48,7 @@ def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Pass lines on as long as they are no more text than is read."""
+    """Pass lines on, and refuse a file that holds too much text."""
     room = _MOST_TEXT
     for line in lines:
         room -= len(line)
@@ -98,7 +98,7 @@ def _count_columns(line: str) -> int:
 
 
 def pack_rows(text: str) -> list[str]:
-    """Put whole rows together to passages; only a row longer than a passage is split."""
+    """Group whole rows into passages; only a row longer than a passage is split."""
     passages: list[str] = []
     current, words = "", 0
     for line in text.splitlines(keepends=True):
@@ -125,14 +125,14 @@ def _are_names(row: Sequence[str]) -> bool:
     )
 
 
-# Each value is written after its name.
+# Longer names are cut, because each value is written after its name.
 _MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
     """Read a JSON text."""
     try:
-        # Numbers as they are written: Python's would lose digits, and refuse long ones.
+        # Numbers stay as they are written: Python's would lose digits, and it refuses long ones.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
@@ -158,7 +158,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Collect the simple values of an object and of those in it, and the lists that hold more than simple values."""
+    """Collect the simple values of an object and the objects in it, and the lists that hold more than simple values."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
@@ -178,7 +178,7 @@ def _simple(value: Any) -> str:
     return "" if value is None else _one_line(str(value))
 
 
-# A file must not take other files of the machine into it, nor set how it is read, nor print.
+# A file must not include other files of this machine, change how it is read, or print anything.
 _SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
@@ -206,7 +206,7 @@ def read_rst(text: str, outline: Outline) -> str:
     except Exception:
         # docutils has no depth limit, and some of its directives let any error through.
         return text
-    # It gives nothing for a text with a line over 10,000 characters.
+    # docutils gives nothing for a text with a line over 10,000 characters.
     return "\n\n".join(blocks) if blocks else text
 
 

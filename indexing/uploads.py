@@ -1,4 +1,4 @@
-"""Index files that were uploaded: all of them in one commit, under the names that they have afterwards."""
+"""Index uploaded files, all of them in one commit and under their final paths."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
 
 
 def change_documents(collection: str, shared: bool) -> AbstractContextManager[LocalChanges | SharedChanges]:
-    """Keep others from changing the documents of a collection, of this machine or in Elasticsearch."""
+    """Keep others from changing the documents of a collection, on this machine or in Elasticsearch."""
     return change_shared(collection) if shared else change_collection(collection)
 
 
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
-    """Index the files of a folder and move them to that of a collection, all that can be read or, failing, none.
+    """Index the readable files of a folder and move them to that of a collection: all of them or, on failure, none.
 
-    The folder ``incoming`` is one that `make_incoming` has made; ``shared`` collections lie in Elasticsearch. Of a file
-    that was skipped, an earlier one of its name stays.
+    ``incoming`` is a folder that `make_incoming` has made; a ``shared`` collection lies in Elasticsearch. If a file is
+    skipped, an earlier file of that name stays.
     """
     report = IndexReport()
     with change_documents(collection, shared) as changes:
@@ -52,7 +52,7 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None, sh
 
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
-    """Read the files of a folder, and collect what they change; those that are to be kept."""
+    """Read the files of a folder and collect what they change; return the files to keep."""
     arrived = find_files(list_arrived(incoming), report)
     found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
     tally = Tally(report, 0, None)
@@ -64,7 +64,7 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
     taken = []
     for file in (each for each in found if each.path.name not in refused):
         if (deleted := pending.replace_earlier(file)) is None:
-            tally.skip(file.path, "each of its passages is one of another corpus")
+            tally.skip(file.path, "another corpus already has each of its passages")
         else:
             report.deleted += deleted
             taken.append(file)
@@ -102,14 +102,14 @@ class PendingChanges(PassageStore):
         self._deleted.update(ids)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Give up what was to be written of some files."""
+        """Drop the passages of some files that were to be written."""
         origins = set(paths)
         self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
         """Delete what the index holds of an earlier version of a file, and count the passages that nothing replaces.
 
-        None, with nothing deleted, where nothing would be left of the file.
+        Returns None, and deletes nothing, if nothing would be left of the file.
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]

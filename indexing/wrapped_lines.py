@@ -10,11 +10,11 @@ from prefrag.components.text.sentences import FIELD, ends_with_stop
 # The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# By hand nobody fills a line to its last column, and letters in print differ in width. After a full stop it may be one.
+# Typists stop before the last column, and printed letters differ in width. A full stop may end the paragraph.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
-# Columns of a table, and the dots of a table of contents; words spread over a line have two blanks between them.
+# Columns of a table, and the dots of a table of contents; justified words are at most two blanks apart.
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
 _INDENT = re.compile(r"\s*(?:>\s?)*")
 _PARTED = re.compile(r"[^\W_]*[^\W\d_]-$")
@@ -23,12 +23,12 @@ _MOST_PARTED = 50
 
 
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
-    """Join the lines of each paragraph, and the parts of a word that a line end parts.
+    """Join the lines of each paragraph, and the parts of a word that is hyphenated at a line end.
 
     A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
-    next one begins with a small letter. Full is measured by the width of the whole text: narrower blocks are verse,
-    addresses and headings. Lists, tables and code keep their lines. A text with lines of more than ``most_width``
-    letters has a paragraph in each.
+    next one begins with a small letter. A full line is as wide as the whole text: narrower blocks are verse, addresses
+    and headings. Lists, tables and code keep their lines. In a text with lines of more than ``most_width`` letters,
+    each line is a paragraph.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))
@@ -57,7 +57,7 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
             continue
         if (end := _PARTED.search(line[-_MOST_PARTED:])) is None or (word := _BEGIN.match(begin)) is None:
             pieces.append(" ")
-        # A word such as "well-known" is also parted behind its own hyphen.
+        # A word such as "well-known" may also be broken after its own hyphen.
         elif begin[0].islower() and not (
             f"{end[0]}{word[0]}".lower() in words and f"{end[0][:-1]}{word[0]}".lower() not in words
         ):
@@ -89,7 +89,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Count the blanks before the text that belongs to an item of a list; 0 of any other line."""
+    """Count the blanks before the text that belongs to an item of a list; 0 for any other line."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 

@@ -32,7 +32,7 @@ from prefrag.pipelines.run_labels import label_run
 
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
-# A cancelled task ends at once; one that does not must not hold up whoever has left.
+# A cancelled task should end at once; one that does not must not keep its caller waiting.
 _END_SECONDS = 5.0
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
-    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy, 422 for
+    :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
         filters that do not fit the documents.
     :param retry_after: Seconds after which the model server wants the next call, if it sent them.
     """
@@ -65,7 +65,7 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Find the seconds that a run may take: those that a request gives, at most those of ``PREFRAG_RUN_SECONDS``."""
+    """Find how many seconds a run may take: as many as the request gives, but at most ``PREFRAG_RUN_SECONDS``."""
     longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
@@ -110,7 +110,7 @@ async def stream(
 async def _run(
     pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float | None
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
-    # Joiners add nothing to the trace, and every output that is watched is copied.
+    # Every watched output is copied, and joiners add nothing to the trace.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
     seen: dict[int, Event] = {}
@@ -203,15 +203,15 @@ async def end_with_tasks(
         running = {task for task in tasks if task.cancel()}
         if running:
             await asyncio.wait(running, timeout=_END_SECONDS)
-        # In the same context: what the engine has set there, such as the span of a trace, can only be reset there.
+        # In the same context, because what the engine has set in it, such as a trace's span, can only be reset there.
         await _RecordTasks(outputs.aclose(), tasks, context)
 
 
 class _RecordTasks(Awaitable[T]):
     """Await something in a context, and record the tasks that it creates, which run in copies of that context.
 
-    The factory of tasks belongs to the whole event loop, so it is replaced only while this very code runs, which is
-    between two of its own pauses.
+    The task factory belongs to the whole event loop, so it is replaced only while the awaited code itself runs, from
+    one of its pauses to the next.
     """
 
     def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
@@ -247,7 +247,7 @@ class _RecordTasks(Awaitable[T]):
 
 
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
-    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
+    """Build the state of a run without running it, to refuse a question or an option that cannot be used.
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
@@ -280,7 +280,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
 
 
 def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, Any]:
-    """Answer one question; also from a notebook, whose event loop is already running.
+    """Answer one question; works in a notebook too, where an event loop is already running.
 
     ```python
     from prefrag import pipelines
@@ -304,13 +304,13 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find the errors of a run in which every search failed, so that its answer rests on no document.
+    """Find the errors of a run in which every search failed, so that its answer is based on no document.
 
     :param result: The result of a run, or the part of it that exists.
     :returns: The last error of each source that was searched, by its name, when every search failed; otherwise empty.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # With a provider's name, a part of the search succeeded and found nothing while another part failed.
+    # If a provider is named, part of the search succeeded but found nothing, and another part failed.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -336,7 +336,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the one event loop of all calls, also where another loop is running already."""
+    """Run work on the one event loop of all calls, even if another loop is already running."""
     loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
@@ -347,7 +347,7 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     try:
         loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Now and then, because a signal that comes just before a wait begins, or to another thread, does not end it.
+        # Waits are short, because a signal that comes just before a wait begins, or to another thread, does not end it.
         while not wait([ended], _SIGNAL_SECONDS).done:
             pass
         return ended.result()
@@ -362,20 +362,20 @@ def event_loop() -> asyncio.AbstractEventLoop:
     """Start one event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one."""
     context = start_blocking_portal()
     loop = context.__enter__().call(asyncio.get_running_loop)
-    # What still runs when the program ends is cancelled.
+    # Whatever still runs when the program ends is cancelled.
     atexit.register(context.__exit__, None, None, None)
     return loop
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    """Prepare the inputs of a run and the context that it has to itself."""
+    """Prepare the inputs of a run and its own context."""
     # Haystack copies the inputs, which takes seconds for a large filter or a long history.
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
     given.pop("deadline", None)
-    # A key that closes the web remains the reason.
+    # If the key already closes the web, that stays the reason.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
@@ -390,7 +390,7 @@ def _find_cause(error: Exception) -> BaseException:
 
 
 def find_busy_server(error: BaseException) -> dict[str, Any]:
-    """Find the refusal of a model server that has too much to do, so that the client learns when to ask again."""
+    """Find the refusal of an overloaded model server, so that the client learns when to ask again."""
     server = find_cause(error, ModelServerError)
     return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
 

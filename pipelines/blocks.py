@@ -15,14 +15,14 @@ def is_block(value: Any) -> bool:
 
 
 def blocks(value: Any) -> list[Block]:
-    """Find the blocks in a part of a pipeline, the inner ones first; one that YAML repeats once per occurrence."""
+    """Find the blocks in a part of a pipeline, the inner ones first; one that YAML repeats is listed each time."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     found = [block for part in parts for block in blocks(part)]
     return [*found, value] if is_block(value) else found
 
 
 def rewrite(value: Any, change: Change = lambda block: block) -> Any:
-    """Copy a part of a pipeline and change its blocks, the inner ones first; the copy shares none, as anchors do."""
+    """Copy a part of a pipeline and change its blocks, the inner ones first; blocks shared by anchors become copies."""
     if isinstance(value, dict):
         copied = {key: rewrite(part, change) for key, part in value.items()}
         return change(copied) if is_block(copied) else copied

@@ -11,7 +11,7 @@ _JOINER = "BranchJoiner"
 def mermaid(pipeline: Any) -> str:
     """Draw a pipeline as a Mermaid flowchart, which GitHub, GitLab and many editors show as a picture.
 
-    Joiners, which only merge several paths, are dots; an arrow carries the name of its output where the component has
+    Joiners, which only merge several paths, are dots; an arrow carries the name of its output if the component has
     several.
     """
     data = pipeline.to_dict()

@@ -41,7 +41,7 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Let Haystack 3 build the components of these modules, because it only builds those of trusted ones."""
+    """Let Haystack 3 build the components of these modules: it builds only those of trusted modules."""
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 
@@ -119,7 +119,7 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     Where the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
     ``web.retriever`` also replaces that of ``web_again``. A part that the YAML repeats inside a component does not:
     name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` for an index of
-    your own. The more exact key wins, whatever the order: a component over a class, ``web_again.retriever`` over
+    your own. The more specific key wins, whatever the order: a component over a class, ``web_again.retriever`` over
     ``web.retriever``.
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
@@ -130,7 +130,7 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
         returns its replacement.
     :returns: The Haystack pipeline, not yet warmed up.
     :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
-    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML, as the message states.
+    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML.
     """
     path = find(pipeline)
     block = read_block(path)
@@ -157,7 +157,7 @@ def _parse(text: str) -> Any:
 
 
 def build(block: Block, name: str) -> Any:
-    """Build a pipeline, whose components may be in modules that lie in ``PREFRAG_PIPELINES_DIR``."""
+    """Build a pipeline; its components may come from modules in ``PREFRAG_PIPELINES_DIR``."""
     if own := settings.pipelines_dir:
         make_importable(own, {part["type"] for part in blocks(block)})
     share_secrets()
@@ -184,7 +184,7 @@ def build(block: Block, name: str) -> Any:
 
 
 def _explain(error: Exception) -> str:
-    # Haystack prints the whole block between the name of the component and what is wrong with it.
+    # Haystack's message has the whole block between the component's name and what is wrong with it.
     match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)
 
@@ -192,8 +192,8 @@ def _explain(error: Exception) -> str:
 def guard_web(pipeline: Any) -> None:
     """Refuse web searches outside an external source, and give every source the indexes whose answers allow the web.
 
-    These are the indexes of all stores in the pipeline, or, where it has none, the embedded index beside which its web
-    is searched.
+    These are the indexes of all stores in the pipeline or, if it has none, the embedded index that its web retriever
+    names.
     """
     outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
     sources = [part for _, part in outside if _is_external_source(part)]
@@ -233,7 +233,7 @@ def _is_external_source(part: Any) -> bool:
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
     leaving = [source for source in sources if source.leaves_machine]
-    # All have the same indexes.
+    # All sources have the same indexes.
     return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
 
 

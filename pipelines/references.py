@@ -17,7 +17,7 @@ _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model was shown, each behind its mark: ``1``, ``2``, ..., the web's ``W1``, ..."""
+    """List the documents that the model was shown, each after its mark: ``1``, ``2``, ..., ``W1``, ... for the web."""
     return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
@@ -27,7 +27,7 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
 
 
 def sentence_text(document: Mapping[str, Any]) -> str:
-    """Quote the sentence of a document that speaks most to the answer or the query."""
+    """Quote the sentence of a document that bears most on the answer or the query."""
     if not (sentence := document.get("sentence")):
         return ""
     # Drop the edges of a table row.
@@ -47,14 +47,14 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def given_parts(result: Mapping[str, Any]) -> list[str]:
-    """Write what a reader gives: what stands before its answer, the answer, what stands behind it, and where that is.
+    """Write what a reader gives: the text before its answer, the answer, the text after it, and the place.
 
     The answer is empty if only a sentence is given; there are no parts if nothing is given, or a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []
     first = result["evidence"][0]
-    # Of two dated things, the name of the one chosen may only be in the title.
+    # When a question compares two dates, the name that answers it may stand only in the title.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
     head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
     begin, end = span["start"], span["end"]
@@ -84,7 +84,7 @@ def references_text(result: Mapping[str, Any]) -> str:
 
 
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
-    """Name the documents of which a sentence stands above the list: where one is given, no other does."""
+    """Name the documents that are quoted above the list: if a reader gives a sentence, only that one is."""
     evidence = result.get("evidence") or ()
     return {one["mark"] for one in (evidence[:1] if result.get("certainty") in GIVEN else evidence)}
 
@@ -131,5 +131,5 @@ def _shorten(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Write a text of a document so that only this module writes what looks like the number of a passage."""
+    """Write a document's text without what looks like the number of a passage: only this module writes such numbers."""
     return _BRACKETS.sub(r"(\1)", text)

@@ -28,7 +28,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # Replace classes before components, a component before those that repeat it, a whole before its parameters.
+        # Replace classes before components, a component before those that repeat it, and a whole before its parts.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):
@@ -68,7 +68,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
     if owner == name:
         return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
-    # It repeats another component, but the key only means this one.
+    # It repeats another component's parameters, but the key means this one alone.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 

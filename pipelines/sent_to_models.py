@@ -26,7 +26,7 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
 
 
 def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the hosts of models out of a result, for the clients of the service."""
+    """Remove the hosts of models from a result, for the clients of the service."""
     if "sent_to_models" not in result:
         return dict(result)
     hidden = [{name: value for name, value in sent.items() if name != "host"} for sent in result["sent_to_models"]]

@@ -12,7 +12,7 @@ from typing import Any
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 
-# By the kind of an event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
+# By kind of event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
     "asked_back": "Asked back: {text}",
@@ -69,7 +69,7 @@ SENTENCES = {
     "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
-    "steered": "Steered to {source}, where the model named {named} ({reason})",
+    "steered": "Steered to {source}, although the model named {named} ({reason})",
     "strips": (
         "Refined {source}: {kept} of {number} strips kept<judged_by? ({judged_by})>"
         "<unparsed?, because their scores could not be read>. Scores: {scores}"
@@ -104,7 +104,7 @@ _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 _REVIEWS = {
-    None: "could not be read twice, the answer is accepted",
+    None: "could not be read, even when asked again, the answer is accepted",
     True: "the answer stands",
     False: "the answer is doubted",
 }
@@ -201,7 +201,7 @@ def _join(titles: Iterable[Any]) -> str:
 
 
 def _join_documents(data: Mapping[str, Any], field: str) -> str:
-    """Name documents, those of one title together, with what tells them apart."""
+    """Name documents, those with the same title together, each with what tells it apart."""
     groups: dict[str, list[str]] = {}
     for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))

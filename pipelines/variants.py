@@ -48,7 +48,7 @@ def text_of(name: str) -> str:
 
 
 def _fill(block: list[str], base: str) -> list[str]:
-    """Put in the blocks of the base or of another pipeline, with what stands behind their keys."""
+    """Insert the blocks of the base or of another pipeline, with what stands after their keys."""
     filled: list[str] = []
     for line in block:
         if match := _OTHER.match(line):

@@ -273,7 +273,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         with record_failure(name):
             prepared[name] = prepare_pipeline(name, path)
     if lenient:
-        # All pipelines use the same model server, and it may well come back.
+        # Only stores count: all pipelines share the model server, and it may well come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}

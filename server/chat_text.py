@@ -17,7 +17,7 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
-# Control characters, and what turns or hides the text around it; zero-width joiners belong to some scripts.
+# Control characters, and those that reverse or hide the text around them; some scripts need zero-width joiners.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # The words that answer are bold, and Markdown signs in them are escaped.
@@ -31,7 +31,7 @@ _MARK = re.compile(r"[AW]?\d+")
 
 
 def disarm(text: str) -> str:
-    """Take from a text what a renderer of Markdown would load or hide: images, HTML, and links with another text."""
+    """Disarm what a Markdown renderer would load or hide: images, HTML, and links shown as other words."""
     # Inline links need `](`, and references to addresses need a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
@@ -51,7 +51,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         # On one line, after a word of ours, so that no untrusted sentence can start a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # A passage may have got the model to write a list of its own.
+        # A passage may have led the model to write a list of sources of its own.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
         # Each quoted in a paragraph of its own, so that no untrusted sentence can start a heading or a list.

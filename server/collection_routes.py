@@ -51,9 +51,9 @@ from prefrag.server.suggested_questions import SuggestedQuestions
 logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
-    "Documents are added and deleted with an API key that may write, which the administrator makes: "
-    "prefrag keys add NAME --write. On the machine itself the page needs none: open the address that the terminal of "
-    "`prefrag serve` shows"
+    "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
+    "prefrag keys add NAME --write. On the server's own machine the page needs no key: open the address that the "
+    "terminal of `prefrag serve` shows"
 )
 _COMES_BACK = (
     "The file is still in the folder that this collection follows: it is indexed again at the next start, or when it "
@@ -97,17 +97,17 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` the pipelines."""
+    """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` gives the pipelines."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
     a_day = settings.upload_bytes_a_day
     received = Rate(
         RateLimitItemPerDay(a_day),
-        f"This server process takes {a_day:,} bytes of a key a day (PREFRAG_UPLOAD_BYTES_A_DAY).",
+        f"This server process takes {a_day:,} bytes per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # Separate threads, so that questions never wait for one.
+    # Threads of their own, so that questions never wait for one of them.
     reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
@@ -149,7 +149,7 @@ def make_routes(
         with _refuse_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            # As it is: FastAPI would take a second to look through 20,000.
+            # Sent as it is: FastAPI would take a second to check 20,000 entries.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
@@ -159,7 +159,7 @@ def make_routes(
             check_collection(name, by_name=shared)
             return {"questions": [], "pending": False} if shared else await read(partial(suggested.find, name))
 
-    @router.get("/collections/{name}/documents/{document}", summary="A document, as the text that was read of it")
+    @router.get("/collections/{name}/documents/{document}", summary="A document, as the text that was read from it")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
         return await open_text(request, name, document=document)
 
@@ -192,7 +192,7 @@ def make_routes(
         shared = are_in_elasticsearch()
         check_collection(name, by_name=shared)
         if not gives_originals(request.scope):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out with PREFRAG_ORIGINALS=on.")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out only with PREFRAG_ORIGINALS=on.")
         return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
@@ -237,7 +237,7 @@ def make_routes(
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             if name == served_collection():
-                raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
+                raise uploads.NotOurs("This collection is searched when none is named, and cannot be deleted here.")
             return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
 
     return router

@@ -36,12 +36,12 @@ class NoSuchCollection(Missing):
 
 
 def served_collection() -> str:
-    """Find the collection that is searched where a request names none."""
+    """Find the collection that is searched if a request names none."""
     return settings.index or DEFAULT_INDEX
 
 
 def listed_collections() -> frozenset[str]:
-    """Read the collections that requests may name beside the one that is served."""
+    """Read the collections that requests may name besides the one that is served."""
     names = frozenset(settings.collections)
     for name in names - _ALL:
         try:

@@ -40,7 +40,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
             continue
         content, files = (_read_answer(text), []) if role == "assistant" else take_apart(text)
         history.append({"role": role, "content": content})
-        # The front end numbers the files of this question alone.
+        # The front end numbers only the files of the last question.
         earlier = [file._replace(mark="") for file in files] + earlier
     question, attached = take_apart(read_text(messages[last]))
     instructions = []

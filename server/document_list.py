@@ -35,7 +35,7 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # Searchable ones are named as a filter names them; a filter does not know the others.
+    # The names of searchable documents' folders are those that filters use; filters do not know the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -53,14 +53,14 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
 
 
 def index_version(collection: str) -> tuple[Path, int]:
-    """Find the folder of an index, and what changes with each of its states."""
+    """Find the folder of an index, and a number that changes whenever the index does."""
     path = resolve_index(collection)
     return path, os.stat(path / "meta.json").st_mtime_ns
 
 
 @lru_cache(maxsize=4)
 def _known_at(path: Path, version: int, collection: str) -> dict[str, dict[str, Any]]:
-    # It takes a second for 20,000 files.
+    # Cached, because it takes a second for 20,000 files.
     return _read_known(collection, shared=False)
 
 

@@ -1,4 +1,4 @@
-"""Feedback on answers: the route that takes it, and where it is kept; nothing else of a run is."""
+"""Feedback on answers: the route that takes it, and where it is kept; nothing else of a run is kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ router = APIRouter(tags=["feedback"])
 Word = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
 Name = Annotated[str, Field(max_length=1_000)]
-# Too long a title is cut, not refused: the user who likes an answer cannot shorten it.
+# A long title is cut, not refused: the user who likes an answer cannot shorten it.
 Title = Annotated[str, AfterValidator(lambda title: title[:1_000])]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
@@ -157,7 +157,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
         append_line(path, json.dumps(record), MOST_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            reason = f"Its file has {MOST_BYTES:,} bytes: export it and move it away"
+            reason = f"The file has {MOST_BYTES:,} bytes: export it and move it away"
         else:
             reason = f"{path} cannot be written ({error.strerror})"
         raise FeedbackNotKept(f"No feedback can be kept. {reason}.") from error

@@ -1,4 +1,4 @@
-"""A folder whose changes are followed while the server runs: `prefrag FOLDER`."""
+"""Follow the changes in a folder while the server runs: `prefrag FOLDER`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from prefrag.server.indexing_process import IndexingProcess
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing changes for the first of these, but never for longer than the second.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# How often the folder is checked and a retry may begin; the first check lets the first questions go ahead.
+# How often the folder is checked and a retry may begin; the first wait lets the first questions go ahead.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 _POLL_MS = 5_000
-# With more at once the system may have lost some, so the whole folder is scanned too.
+# If more come at once, the system may have lost some, so the whole folder is scanned too.
 _MOST_CHANGES = 2_000
 _MOST_NAMED = 5
 
@@ -71,7 +71,7 @@ class FollowedFolder:
                 if self._is_there():
                     # Usually the system's limit on watched folders has been reached.
                     self._polls = True
-                    self._fail(f"It cannot be watched for changes ({error}), and is looked through instead.")
+                    self._fail(f"It cannot be watched for changes ({error}), and is scanned regularly instead.")
             except Exception as error:
                 # A file name that is not UTF-8, for example, stops the watching.
                 self._fail(f"Watching it was interrupted and starts again. {error}")
@@ -94,7 +94,7 @@ class FollowedFolder:
             return False
 
     def _follow(self, drives: Drives) -> None:
-        """Follow the folder until it is gone: the whole of it first, then its changes."""
+        """Index the whole folder, then follow its changes until it is gone."""
         waiting, pause, next_try = {str(self._folder)}, _FIRST_PAUSE, 0.0
         for changes in watch(
             self._folder,

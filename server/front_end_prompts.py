@@ -17,17 +17,17 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The example of the JSON that a task wants, and whether it holds a list. Turns in JSON are a list of objects.
+# The example of the JSON that a task wants, and whether it holds a list. It matches no turns: a list of objects.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# Where turns certainly begin. Under other names they are not a question either, but a run answers them.
+# Where turns certainly begin. Turns under other names are no question either, but they are answered like one.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
-# A small extra beside the forms, for tasks that want no JSON.
+# Words for "title", a small extra for tasks that want no JSON.
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# What the first speaker says, whatever the name.
+# What the first speaker says, whatever the speaker's name.
 _SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
 # Names and numbers of attached files, for tools that read them, before the question.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
@@ -101,7 +101,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     if start < 0 or end < start:
         return text, []
     if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
-        # The files of the conversation inside a task.
+        # These are the files of the conversation that a task quotes.
         return text, []
     context = text[start + len(_CONTEXT) + 1 : end]
     before, after = text[:start], text[end + len(_CONTEXT_END) :]
@@ -143,7 +143,7 @@ def _read_sources(context: str) -> list[Attachment]:
         number = mark[1] if mark else ""
         title = name[1] if name else number
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
-    # An empty one counts, because the front end numbers it.
+    # An empty file counts, because the front end numbers it.
     return attached if any(each.content for each in attached) else []
 
 

@@ -52,7 +52,7 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcess:
-    """Runs the processes that index: one for each order at a time, kept for the next, gone with the server.
+    """Runs indexing processes: each does one order at a time, is kept for the next one, and ends with the server.
 
     A process reads its orders, one line of JSON each, and answers each with a line, possibly after lines that report
     progress. For an upload it holds the collection's lock itself, so that nobody writes without it. It ends when its
@@ -131,7 +131,7 @@ class IndexingProcess:
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            # Not the folder in which the server was started, which may hold anybody's modules.
+            # Import nothing from the folder in which the server was started, which may hold anybody's modules.
             [sys.executable, "-P", "-m", __name__],
             env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,

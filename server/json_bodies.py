@@ -25,7 +25,7 @@ BODY_SECONDS = 30.0
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-# Far more than a run reads; a client that always sends the whole conversation would grow it without end.
+# Far more than a run reads; some clients send the whole conversation every time, however long it gets.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
@@ -94,7 +94,7 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def _is_json(scope: Scope) -> bool:
-    """Check whether a request declares a body of JSON; without a type the framework takes it for that."""
+    """Check whether a request declares a body of JSON; without a content type, the framework assumes JSON."""
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     return not kind or kind.endswith("json")
 

@@ -36,7 +36,7 @@ class KeyIndex:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document, None if nobody has made a key, and its version for `replace`; or raise KeysUnread."""
+        """Read the document (None if nobody has made a key) and its version for `replace`, or raise KeysUnread."""
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
@@ -83,7 +83,7 @@ class KeyIndex:
             yield self._client.options(request_timeout=_SECONDS, max_retries=others)
         except (ApiError, TransportError, ValueError, OSError) as error:
             raise KeysUnread(
-                f"The keys lie in Elasticsearch (PREFRAG_STATE), which gives no answer ({error}): start it, or correct "
+                f"The keys lie in Elasticsearch (PREFRAG_STATE), which does not answer ({error}): start it, or correct "
                 "PREFRAG_ELASTICSEARCH_URL and its key. Until then no key works but those of PREFRAG_API_KEYS."
             ) from error
 

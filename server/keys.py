@@ -1,4 +1,4 @@
-"""The keys of the service, in the environment and in a file or an index: kept, found, and required of a request."""
+"""Store, find and require the keys of the service, which are in the environment and in a file or an index."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, path_of, 
 
 logger = logging.getLogger(__name__)
 
-# Secret scanners for repositories and logs recognise a key by it.
+# Secret scanners for repositories and logs recognise a key by this prefix.
 _PREFIX = "prefrag_"
 _KEY_BYTES = 32
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# How often, at most, each of several servers asks the index.
+# Each of several servers asks the index at most this often.
 _INDEX_SECONDS = 1.0
 _ATTEMPTS = 10
 # Probes and a browser opening the page have no key. These routes reveal whether the service works, but no data.
@@ -185,9 +185,9 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, in a key file or in a key index, or a setting names
-    such a file or requires keys, and also while the index does not answer.
-    Once required, they stay required while the process runs, so that losing a file does not open the service.
+    Keys are required as soon as there is one in the environment, in a key file or in a key index; if a setting names a
+    key file or requires keys; and while the index does not answer. Once required, they stay required while the process
+    runs, so that losing a file does not open the service.
     """
 
     def __init__(self) -> None:
@@ -291,7 +291,7 @@ class Keyring:
 
 
 class ApiKeys:
-    """Require a key, as a bearer token, or the cookie of the page; without any key, serve this machine alone.
+    """Require a key as a bearer token, or the cookie of the page; if no key exists, serve only this machine.
 
     The request's :data:`current_access` says what the key allows.
     """
@@ -313,8 +313,8 @@ class ApiKeys:
             access = AT_TERMINAL
         if access is None and not self.keyring.is_required and not is_local:
             message = (
-                "Without keys (`prefrag keys add NAME`, PREFRAG_API_KEYS) this service answers only on and under the "
-                "names of its own machine, and no request that a proxy has forwarded."
+                "As long as there are no keys (`prefrag keys add NAME`, PREFRAG_API_KEYS), this service only answers "
+                "its own machine, addressed by one of that machine's names and without a proxy in between."
             )
             await refuse(scope, receive, send, 403, message)
         elif path == "/access" and scope.get("method") == "POST":
@@ -322,7 +322,7 @@ class ApiKeys:
             if cookie is not None:
                 await cookie(scope, receive, send)
                 return
-            message = "This address has been used, or is of an earlier start: open the one that the terminal shows now."
+            message = "This address is used, or from an earlier start: open the one that the terminal shows now."
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
@@ -371,7 +371,7 @@ def _read(path: Path) -> tuple[Key, ...]:
 
 
 def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
-    """Read the document of the index, which holds what a file does."""
+    """Read the document of the index, which holds the same as a key file."""
     try:
         return _KeysFile.model_validate_json(json.dumps(document)).keys
     except ValueError as error:

@@ -20,7 +20,7 @@ from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-# A call over MCP is a run too, although its reply has no such end.
+# A call over MCP is a run too, although its reply does not end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 # A client that has read nothing for this long is gone, even if its connection is not.
 _SEND_SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""The log of the service: Hayhooks' lines without the words of a question, or one JSON object a line."""
+"""The log of the service: Hayhooks' lines without the words of a question, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "s
 
 
 def configure_log() -> None:
-    """Log as Hayhooks does, but neither the questions nor the values of variables in tracebacks."""
+    """Log as Hayhooks does, but leave out the questions, and the values of variables in tracebacks."""
     is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
 
     def strip(record: Any) -> None:
@@ -57,7 +57,7 @@ def _write_json(message: Any) -> None:
 
 
 def _log_run(measured: Measured) -> None:
-    """Write the line of a run: its numbers, and of an error the type."""
+    """Write one line for a run: its numbers and, if it failed, the type of the error."""
     if measured.name != "prefrag.run":
         return
     counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}

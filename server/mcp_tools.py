@@ -148,7 +148,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
-    # The sentences of an answer's sources stand with them; where there is no answer, they stand above.
+    # Below an answer, each source shows its sentence; without an answer, the sentences already stand above.
     sources = [
         _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)

@@ -30,7 +30,7 @@ from prefrag.server.security import path_of
 PREFIX = "/open-webui"
 # Set for each request, before its pipeline runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# Not shown: the answer follows anyway, and what was observed is what was found.
+# Not shown: the answer follows anyway, and an observation repeats what was found.
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
@@ -158,7 +158,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_passage(document: Mapping[str, Any]) -> str:
-    """Write the text of a passage in Markdown, the sentence that speaks most to the question in bold."""
+    """Write the text of a passage in Markdown, with the sentence that speaks most to the question in bold."""
     content, span = str(document.get("content") or ""), document.get("sentence")
     if not span:
         return disarm(content)

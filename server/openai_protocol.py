@@ -95,13 +95,13 @@ class StreamEnd:
         finally:
             if breaker is not None:
                 breaker.cancel()
-                # Do not wait for it: the client has its answer, and the run's place must be freed. What it leaves
-                # unread is not a failure.
+                # Do not wait for it: the client has its answer, and the run's place must be freed. Its exception is
+                # read only so that asyncio does not log it.
                 breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class ErrorForm:
-    """Write errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold."""
+    """Add ``{"error": {"message", "type", "param", "code"}}`` to errors under ``/v1``, besides what they hold."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

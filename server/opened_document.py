@@ -37,8 +37,8 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     :param passage: The id of a passage, where that of the document is not known.
     :param shared: Whether the collection lies in Elasticsearch.
     :returns: `id`, `name`, `title`, `kind`, `date` and `modified` where they are known, `file` (`same`, `changed`,
-        `gone`, or null where nobody can tell), `hash` (a filter on `meta.file_hash` finds it alone), `of` (the number
-        of its passages), `first` (that of the first one here) and `passages`.
+        `gone`, or null where nobody can tell), `hash` (a filter on `meta.file_hash` finds only this file), `of` (the
+        number of its passages), `first` (the number of the first one here) and `passages`.
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:

@@ -1,7 +1,7 @@
 """A token with which the user at the server's terminal opens the page without a key, as in Jupyter.
 
-`prefrag serve` makes a secret that ends with it. Its workers show an address with a token in the fragment, which no
-request and no log holds. The page exchanges the token for a cookie; a token works once, and then the next one is shown.
+`prefrag serve` makes a secret for as long as it runs. Its workers show an address with a token in the fragment, which
+appears in no request and no log. The page exchanges the token for a cookie; each token works once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PageToken:
     """The current token, which all workers of a server share, and the cookie that it is exchanged for."""
 
     def __init__(self) -> None:
-        """Take over what `serve` offered, if it did, and keep it from the processes that this one starts."""
+        """Take over what `serve` offered, if anything, and hide it from the processes that this one starts."""
         secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
@@ -65,8 +65,8 @@ class PageToken:
             return False
         token = secrets.token_urlsafe()
         try:
-            # The folder holds one empty file, named by the hash of the token that counts. Renaming it happens once, in
-            # whichever worker; where the folder was cleared away, no token counts.
+            # The folder holds one empty file, named after the hash of the valid token. Only one worker can rename it;
+            # if the folder was cleared away, no token is valid.
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False

@@ -60,15 +60,15 @@ def is_loopback(host: str) -> bool:
 def stays_on_this_machine(scope: Scope) -> bool:
     """Check whether a request came from this machine over the loopback interface, under one of its names, directly.
 
-    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
-    A bare proxy shows at most by HTTP/1.0, which nginx 1.22 speaks by default; otherwise it cannot be seen.
+    The name counts because a website's name can be made to resolve to this machine, and the browser would let it in. A
+    proxy that adds no headers is recognised only if it speaks HTTP/1.0, as nginx 1.22 does by default.
     """
     client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
     headers = Headers(scope=scope)
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False
     for end in (client, address):
-        # Within one process the ends have names instead.
+        # Within one process, the two ends have names instead of addresses.
         with suppress(ValueError):
             if not ipaddress.ip_address(end).is_loopback:
                 return False

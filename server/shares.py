@@ -41,10 +41,10 @@ class Busy(Exception):
 class Places:
     """A limited number of places, with a queue for them.
 
-    While places are shared, a holder gets another one only if it has fewer than are free (with a share of 50%): a
-    single holder gets half of them, two get a third each, and whoever comes next still finds one free. Running work is
-    never stopped for somebody else, so only places that are held back are free at once. Those who wait are served in
-    turn, one holder after another.
+    While places are shared, a holder with as many places as are free gets no more (with a share of 50%): a single
+    holder gets half of them, two get a third each, and whoever comes next still finds one free. Running work is never
+    stopped for somebody else, so only places that are held back are free at once. Those who wait are served in turn,
+    one holder after another.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -110,7 +110,7 @@ class Places:
             held, waiting = self._held[holder], len(self._waiting.get(holder, ()))
             return Busy(
                 429,
-                f"This key has its share of the {self._what} of this server process ({held} in work, {waiting} "
+                f"This key has used its share of the {self._what} of this server process ({held} in work, {waiting} "
                 f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
             )
         waiting = self._count_waiting()
@@ -141,7 +141,7 @@ class RequestRate:
     def __init__(self, app: ASGIApp):
         self.app = app
         most = settings.requests_a_minute
-        message = f"This server process takes {most:,} requests of a key in a minute (PREFRAG_REQUESTS_A_MINUTE)."
+        message = f"This server process takes {most:,} requests per key and minute (PREFRAG_REQUESTS_A_MINUTE)."
         self.rate = Rate(RateLimitItemPerMinute(most), message)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -128,7 +128,7 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the reader answers surely, and from the document of which each was made."""
+    """Find questions that the reader answers surely, each from the document that it was made from."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
     # In an order that no document can influence, and that is the same each time.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())

@@ -41,7 +41,7 @@ _CAUSES = {
 
 
 def run(app: str, **options: Any) -> None:
-    """Serve until a signal tells to stop, with ``workers`` processes."""
+    """Serve with ``workers`` processes until a signal stops them."""
     _listen((options["host"], options["port"]), "--port").close()
     if sys.platform == "win32":
         uvicorn.run(app, **options)
@@ -61,7 +61,7 @@ def run(app: str, **options: Any) -> None:
     # process is ready at once and shares its memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # All of it stays, so garbage collection would find nothing.
+        # All imports stay, so garbage collection would find nothing.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
@@ -99,7 +99,7 @@ def run(app: str, **options: Any) -> None:
                 if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _SECONDS:
                     raise PrefragError(
                         f"The serving process has died {_MOST_DEATHS} times within {_SECONDS:g} seconds. The log names "
-                        "the signals: put right what they say, then start the server again."
+                        "the signals: remove their causes, then start the server again."
                     )
                 start(job)
     finally:

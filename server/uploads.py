@@ -45,7 +45,7 @@ _one_listing = threading.Lock()
 
 
 def read_name(sent: bytes) -> str:
-    """Make the name of an uploaded file one that can be kept."""
+    """Turn the name of an uploaded file into one that can be kept, or refuse it."""
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
@@ -211,12 +211,12 @@ def document_id(kind: str, path: str) -> str:
 
 
 def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
-    """Make the id of an uploaded file that is no corpus."""
+    """Make the id of an uploaded file that is not a corpus."""
     return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
 
 
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
-    """List the documents of a collection, of this machine or of one that servers share in Elasticsearch."""
+    """List the documents of a collection on this machine, or of one that servers share in Elasticsearch."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(

@@ -212,7 +212,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, whole or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Where a stream puts it too: not in the answer, which a client may keep.
+            # Kept out of the answer, which a client may store; a stream does the same.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")

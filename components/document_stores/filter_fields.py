@@ -1,4 +1,4 @@
-"""The fields of the metadata that filters name, and the refusal of those that no document has."""
+"""The metadata fields that filters name, and the error for those that no document has."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from haystack import Document
 from haystack.errors import FilterError
 
-# A message lists so many fields.
+# The most fields that a message lists.
 _LISTED = 20
 
 
 def named_fields(filters: Any) -> list[str]:
-    """List the fields of the metadata that filters name."""
+    """List the metadata fields that filters name."""
     found: dict[str, None] = {}
     waiting = [filters]
     while waiting:
@@ -29,7 +29,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a field that no document has: such a filter would find nothing, whatever is searched."""
+    """Make the error for a field that no document has: no search with such a filter would find anything."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

@@ -1,4 +1,4 @@
-"""The folders of a collection's files as clients know them: relative to what the files have in common."""
+"""The folders of a collection's files as clients know them: relative to the folder that the files share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
     """Name the folder of each file without the folders of this machine above the collection.
 
-    Slashes stand between, and the name is empty at the top. It is relative to the folder that all files have in common;
-    where they have none, each group begins with the name of the last folder that it has. Files in ``uploads`` are in no
-    folder that a client knows.
+    A name is relative to the folder that all files share, uses slashes, and is empty for that folder itself. Files that
+    share no folder fall into groups, and each name begins with the last folder that its group shares. Files in
+    ``uploads`` are in no folder that a client knows.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Make the filter that narrows a run to folders, kinds and dates of files, from what the indexes hold."""
+"""Make the filter that narrows a run to folders, kinds and dates of files that the indexes hold."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
-    """Make the filter for what a request names as people do.
+    """Make the filter for folders, kinds and dates, named as people name them.
 
-    Every condition lists values that the indexes hold: so both kinds of store apply it as a look-up of terms, and what
-    leaves nothing is known before anything is searched. ``wanted`` holds `folders`, `kinds`, `since` and `until`, as
-    far as they are given; ``filters`` have to hold, too. Raises :class:`BadInput` when a date is none, or nothing is
-    left; the message says by which of them.
+    Every condition lists values that the indexes hold, so both kinds of store apply it as a term look-up, and a
+    condition that leaves no document is noticed before any search. ``wanted`` has `folders`, `kinds`, `since` and
+    `until`, each only if it is given; ``filters`` must match too. Raises :class:`BadInput` for an invalid date, and
+    when nothing is left; the message names the condition.
     """
     conditions: list[dict[str, Any]] = []
 
@@ -54,18 +54,18 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # A corpus counts for what all have in common, as where documents are listed; its lines lie in no folder.
+    # As in the list of documents, a corpus counts towards the folder that all files share; its lines are in no folder.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
-    # What all files have in common is in no name.
+    # The names leave out the folder that all files share.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
     own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
     for folder in map(_fold, wanted):
-        # No name means the collection itself, and so does its own name where no folder in it has that.
+        # An empty name means the whole collection; so does the collection's own name, unless a folder in it has it too.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
         found += below or inside or (paths if folder in own else ())
@@ -120,10 +120,10 @@ def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Itera
     if isinstance(store, TantivyDocumentStore):
         held = store.count_values(name, filters)
         if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
-            # A text of over 200 characters is not counted, such as a folder deep down: it has to be read.
+            # The counts leave out texts over 200 characters, such as a deep folder: read the documents instead.
             return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
         return held
-    # Its client takes long to import.
+    # The Elasticsearch client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values
 
     return count_values(store, name, filters)

@@ -14,7 +14,7 @@ from prefrag.components.state.state import Action, RunError, State
 
 NO_PROBABILITIES = (
     "The model gave no log probabilities of its tokens, by which this method decides when to search. Use a server that "
-    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or a method without them: ircot."
+    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
 )
 
 

@@ -40,7 +40,7 @@ class ChatModel:
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
-    there is no model, and components that can do without one do. The judge has its own model if
+    there is no model, and components that can work without one do so. The judge has its own model if
     ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
     ``PREFRAG_JUDGE_`` variables.
 
@@ -69,7 +69,7 @@ class ChatModel:
         :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
             go under ``extra_body``.
         :param timeout: Seconds that a call may take, its retries included; None for ``PREFRAG_LLM_SECONDS`` (or
-            ``PREFRAG_JUDGE_SECONDS``), and without it 120.
+            ``PREFRAG_JUDGE_SECONDS``), by default 120.
         :raises ValueError: For a value out of its range.
         """
         check_choice(get_args(Role), role=role)
@@ -97,7 +97,7 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether it is named by the judge's own variables, so that it judges wherever it runs."""
+        """Whether the judge's own variables name the model, so that it judges wherever it runs."""
         return self._named == "judge"
 
     @property
@@ -110,7 +110,7 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """Tokens of prompt and reply together: as set, within what the server states."""
+        """Tokens of prompt and reply together: the setting, but no more than the server states."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
@@ -128,12 +128,12 @@ class ChatModel:
 
     @property
     def limit_setting(self) -> str:
-        """The name of the variable that sets how long a reply may be."""
+        """The name of the variable that limits a reply."""
         return f"{self._prefix}MAX_TOKENS"
 
     @property
     def thinking(self) -> bool | None:
-        """Whether the chat template has the model think; None sends nothing."""
+        """Whether the chat template is asked to make the model think; None sends no such parameter."""
         return self._settings.thinking
 
     @property
@@ -148,13 +148,13 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for one in this process, and where there is no model."""
+        """The server of the model; None for a model in this process, or without a model."""
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     @property
     def served_by(self) -> str | None:
-        """The model and its server, under the variables that name them; None where it has no server."""
+        """The prefix of the variables, the server and the model, as one text; None for a model without a server."""
         return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
 
     def warm_up(self) -> None:
@@ -168,7 +168,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # Haystack warms up at every run, in the event loop.
+            # A silent server is not asked again here: Haystack warms up at every run, in the event loop.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -183,7 +183,7 @@ class ChatModel:
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call, which override those of the component.
         :param tools: The tools that the model of a server may call.
-        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
+        :returns: ``replies``, with the text as the model wrote it and its tool calls, without separate reasoning.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
@@ -195,7 +195,7 @@ class ChatModel:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
-        # The server may not have answered yet when the component warmed up.
+        # The server may not have answered when the component warmed up.
         await either(read_window, read_window_async, chosen)
         messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
         by_name: list[str] = []

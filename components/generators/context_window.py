@@ -26,7 +26,7 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window that a server has stated; None where it has not been asked, or does not say."""
+    """Return the window that a server has stated; None if it has not been asked, or does not say."""
     return _stated.get(server)
 
 
@@ -36,7 +36,7 @@ def read_window(server: ModelServer, again: bool = True) -> None:
         return
     # Set beforehand, so that while a server hangs only the first call waits for it.
     _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
-    # A call is made anyway, and will report what is wrong with the server.
+    # The model is called anyway, and that call reports what is wrong with the server.
     with suppress(Exception):
         _stated[server] = _find_window(server)
 
@@ -59,7 +59,7 @@ def is_too_long(error: Exception) -> bool:
 def learn_window(server: ModelServer, error: Exception) -> None:
     """Remember the window stated in a refusal, if the server's list of models states none.
 
-    A refusal may repeat the prompt, and so the words of a passage.
+    The list takes precedence, because a refusal may repeat the prompt, and with it the words of a passage.
     """
     if stated_window(server) is None and is_too_long(error) and (stated := _STATED.search(str(error))):
         _stated[server] = int(stated[1])
@@ -77,7 +77,7 @@ def _find_window(server: ModelServer) -> int | None:
     trained = _count((model.get("meta") or {}).get("n_ctx_train"))
     if not trained:
         return None
-    # llama.cpp lists the window that a model was trained with; a request only gets a share of the server's.
+    # llama.cpp lists the window that a model was trained with; a request gets only a share of the server's window.
     properties = get_json(f"{root.removesuffix('/v1')}/props", server.api_key)
     return _count((properties.get("default_generation_settings") or {}).get("n_ctx"))
 
@@ -87,12 +87,12 @@ def _count(value: Any) -> int | None:
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get what a model server says about itself, such as its list of models; empty where the reply is no JSON object.
+    """Get what a model server says about itself, such as its list of models; empty if the reply is not a JSON object.
 
     A request to this machine needs no proxy. Raises httpx.HTTPError when the server cannot be reached or refuses,
     TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
     """
-    # An event loop can end a reply whose headers trickle in; it needs a thread, because the caller may run one.
+    # An event loop can end a reply whose headers trickle in. It needs a thread, because the caller may run a loop too.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}

@@ -29,7 +29,7 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (PREFRAG_JUDGE_GGUF of the
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# Keeps prompts that other runs interrupt and that come back longer: this halves the time of three parallel runs.
+# Keeps a run's prompt, which comes back longer, while other runs call: this halves the time of three parallel runs.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -38,8 +38,8 @@ _EXIT_SECONDS = 5.0
 class EmbeddedChatGenerator(Block):
     """Call a model without a server: llama.cpp runs a GGUF file in this process.
 
-    The model is loaded once a process, however many instances have the same settings, and answers one call after
-    another, because parallel calls would share the same processor.
+    The model is loaded once per process, however many instances have the same settings, and answers one call at a time,
+    because parallel calls would share the same processor.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -67,10 +67,10 @@ class EmbeddedChatGenerator(Block):
 
         :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
-        :param max_tokens: Tokens of a reply, where the call does not set them.
+        :param max_tokens: Tokens of a reply if the call does not set them.
         :param timeout: Seconds that a call may take, waiting in the queue and loading included.
-        :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a file of
-            its own: written back into weights of 4 bits, the training is lost.
+        :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a
+            separate file, because merging it into 4-bit weights would lose the training.
         :raises ValueError: For a number that is not above zero.
         """
         check_whole(1, context_window=context_window, max_tokens=max_tokens)
@@ -95,7 +95,7 @@ class EmbeddedChatGenerator(Block):
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Call the model; a cancelled call stops it.
+        """Call the model; cancelling the call stops the model.
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
@@ -140,7 +140,7 @@ class EmbeddedChatGenerator(Block):
             raise ValueError("There are no messages: send at least one.")
         options = dict(generation_kwargs or {})
         if options.pop("n", 1) != 1:
-            raise ValueError("The model in this process gives one reply a call: leave `n` out.")
+            raise ValueError("The model in this process gives one reply per call: leave `n` out.")
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
         return {
@@ -246,7 +246,7 @@ class _Model:
 def _refusal(error: dict[str, Any]) -> str:
     if error.get("type") == "exceed_context_size_error":
         return (
-            f"The prompt has {error.get('n_prompt_tokens')} tokens, its window holds "
+            f"The prompt has {error.get('n_prompt_tokens')} tokens, the window holds "
             f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
             f"`context_window` in the YAML), {_INSTEAD}."
         )
@@ -254,7 +254,7 @@ def _refusal(error: dict[str, Any]) -> str:
 
 
 def _load(path: str, adapter: str | None, context_window: int) -> Any:
-    """Load a model into a silent server of llama.cpp."""
+    """Load a model into a llama.cpp server without log output."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():
@@ -285,7 +285,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        no_adapter = "" if adapter is None else f", or {adapter} no LoRA adapter for it"
+        no_adapter = "" if adapter is None else f", or {adapter} is not a LoRA adapter for it"
         raise RuntimeError(
             f"{path} is not a GGUF file that llama.cpp can run{no_adapter}: {_CORRECT_PATH}, {_INSTEAD}."
         ) from error

@@ -1,4 +1,4 @@
-"""JSON replies: the schema that constrains one, and the reading of what a model sends."""
+"""JSON replies: constrain a reply to a schema, and read what a model sends."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any, NamedTuple
 
-# A longer reply comes from a model that does not stop: everything that reads replies is bounded by this.
+# A longer reply comes from a model that does not stop; this bounds everything that reads replies.
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a quoted name or is empty, so braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object within a line, or after the bar of a passage, may be quoted; the model's own begin a line.
+# An object in the middle of a line, or after the `|` of a quoted passage, may be quoted; the model's own begin a line.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -35,7 +35,7 @@ class FoundObject(NamedTuple):
     values: dict[str, Any]  # its values by their names in lower case
     valid: bool
     end: int
-    in_prose: bool  # whether words stand before it on its line, as before one that is quoted
+    in_prose: bool  # whether words stand before it on its line, as they do for a quoted one
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # Whatever follows an object of the model's own is its own too.
+        # An object that directly follows one of the model's own is its own too.
         start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
         if start is None:
             break
@@ -96,7 +96,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
     :param text: The reply.
     :param key: The key that the object has to hold, itself or in an object in it.
-    :returns: The last object that holds the key, the first object without one; None when there is none.
+    :returns: The last object that holds the key, or the first object if no key is given; None when there is none.
     """
     if not key:
         return next((found.values for found in read_objects(text)), None)
@@ -176,14 +176,14 @@ def _unescape(text: str) -> str:
 
 
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
-    """Read a field from the last object that holds it, or from a line of its own where no object does.
+    """Read a field from the last object that holds it, or else from a line of its own.
 
-    Without such a field the value is None; with it comes the object in which it stands, empty for none.
+    Returns the value, None without such a field, and the object that holds it, empty if there is none.
     """
     found = _find_last(text, key)
     if found is not None and not found.in_prose:
         return found.values[key], found.values
-    # A line replies also behind an object that only a sentence quotes.
+    # If a sentence only quotes the object, the reply may be a line after it.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

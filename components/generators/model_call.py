@@ -1,4 +1,4 @@
-"""The call of a chat generator by a component: fit the prompt, count the call, keep the trace of a failure."""
+"""A component's call to its chat generator: fit the prompt, count the call, keep the trace of a failure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ModelCall:
     :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
     :param generation_kwargs: OpenAI-style parameters of every call, which override those of the model.
-    :param max_tokens: Tokens of a reply where neither sets them.
+    :param max_tokens: Tokens of a reply if neither the model nor ``generation_kwargs`` sets them.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ModelCall:
 
     @property
     def limit_setting(self) -> str:
-        """The name of the setting of how long a reply may be."""
+        """The name of the setting that limits a reply."""
         return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
@@ -120,11 +120,11 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
-        """Check whether another chat generator calls the same model, which keeps what it has read of a prompt."""
+        """Check whether another chat generator calls the same model, so that both profit from its prompt cache."""
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Load or connect the model; RemoteModelRefused for one on another machine where these are switched off."""
+        """Load or connect the model; RemoteModelRefused for one on another machine while remote models are off."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -188,7 +188,7 @@ class ModelCall:
         window = self.context_window
 
         def shorten(reached: State) -> Prepared:
-            # Where the server states no smaller window than was thought, its tokens are shorter than was estimated.
+            # If the server states no smaller window than assumed, its tokens must be shorter than estimated.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
             return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
@@ -199,8 +199,8 @@ class ModelCall:
         """Make the call.
 
         :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, empty where it was cut off; and the state with the
-            call counted.
+        :returns: The text of the reply without thinking blocks, empty if it was cut off; and the state with the call
+            counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -211,12 +211,12 @@ class ModelCall:
     async def send_until_read_async(
         self, call: Prepared, read: Callable[[str], Reading | None]
     ) -> tuple[Reading | None, str, State]:
-        """Make the call, and once more where the reply cannot be read or was cut off.
+        """Make the call, and once more if the reply cannot be read or was cut off.
 
         :param call: See :meth:`prepare`.
         :param read: Reads the text of a reply; None when it cannot be read.
-        :returns: What was read, None for two replies that could not be; the text of the last reply; and the state with
-            the calls counted.
+        :returns: What was read, None if neither reply could be; the text of the last reply; and the state with the
+            calls counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -240,7 +240,7 @@ class ModelCall:
         """Make the call and keep the whole message.
 
         :param call: See :meth:`prepare`.
-        :returns: The reply with its text and tool calls, without a separate reasoning, and the state with the call
+        :returns: The reply with its text and tool calls, without separate reasoning, and the state with the call
             counted.
         :raises RunError: When the model fails.
         """
@@ -260,7 +260,7 @@ class ModelCall:
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
                 chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # Servers put anything in there.
+                # A server may put any text there.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state
             finally:
@@ -293,7 +293,7 @@ class ModelCall:
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
-        # Failed calls count too: a prompt without a reply has still left.
+        # Failed calls count too: a prompt without a reply has still been sent.
         host = self._host
         usage = meta.get("usage") or {}
         read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
@@ -349,7 +349,7 @@ def reply_limit(parameters: dict[str, Any]) -> int | None:
 
 
 def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Limit a reply once, because servers refuse a call with both parameters that do."""
+    """Limit a reply with only one of two parameters, because servers refuse a call with both."""
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
@@ -377,7 +377,7 @@ def _tokens(messages: Sequence[ChatMessage]) -> int:
 
 
 def _write_out(message: ChatMessage) -> str:
-    """Write all parts of a message that a model reads."""
+    """Write out all parts of a message that a model reads."""
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]

@@ -1,6 +1,6 @@
 """Where a model runs: on this machine, on a host that the administrator names, or elsewhere.
 
-A model that runs elsewhere is a way out of this machine, because every passage of a prompt goes there.
+If it runs elsewhere, every passage in a prompt leaves this machine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Model:
     """A model that a component calls."""
 
     role: Role
-    host: str  # the host on which it runs, without user, port and path; ``unknown`` where that cannot be seen
+    host: str  # the host on which it runs, without user, port and path; ``unknown`` if it cannot be found out
 
 
 def read_host(url: str) -> str:
@@ -76,10 +76,10 @@ def find_models(part: Any) -> list[Model]:
             found += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
             found.append((path, model))
-        # Any component may sort documents in this process, but text is generated and embedded by a model somewhere.
+        # Documents can be ranked in this process, but whatever generates or embeds text calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component that only chooses among others has them inside it.
+    # A component that has models inside it only chooses among them, so it is not counted itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]

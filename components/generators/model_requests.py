@@ -1,4 +1,4 @@
-"""Send requests to model servers: kept connections, limits of time and size, retries."""
+"""Send requests to model servers, with kept connections, limits of time and size, and retries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoReply(ConnectionError):
 
 
 class Refused(Exception):
-    """Report a reply with an error status and headers of any spelling; its text is the message."""
+    """Report a reply with an error status; the message is its text, the names of ``headers`` become lower case."""
 
     attempts = 1
 
@@ -79,7 +79,7 @@ class Request:
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find where a request goes, without the user name of the address, and the header that this asks for."""
+    """Find the URL of a request without user name and password, and the header that carries these instead."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -96,9 +96,9 @@ def connect(url: str) -> None:
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, again after failures that may pass, and return the body of the reply.
+    """Send a request, repeat it after failures that may pass, and return the body of the reply.
 
-    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when time is over.
+    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when the time is up.
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {
@@ -129,7 +129,7 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
         wished = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished:
             return wished if wished <= _LONGEST_PAUSE else None
-    # Growing, and different for clients that failed at the same moment.
+    # The pauses grow, and differ between clients that failed at the same moment.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
@@ -146,7 +146,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client only limits each single wait: a server that sends a byte now and then could go on for ever.
+    # The client limits only each single wait: a server that sends a byte now and then could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -195,7 +195,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 _check_length(body)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
-        # Its text has the URL, whose query may be a secret.
+        # The error's own text has the URL, whose query may be a secret.
         raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error
@@ -214,9 +214,9 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 
 @lru_cache(maxsize=64)
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
-    """Find the proxy of a URL, and the certificates to check; these take longer to read than a request takes."""
+    """Find the proxy of a URL, and the certificates to check; reading these takes longer than a request."""
     parts = urlsplit(url)
-    # With the port as it stands there, and an IPv6 address without its brackets.
+    # Exceptions from the proxy may name a host with its port, or an IPv6 address without its brackets.
     passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
     proxies = {} if passed_by else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -258,7 +258,7 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
+    # When an event loop ends it closes its asynchronous generators, which is the last moment to close connections.
     import aiohttp
 
     session = aiohttp.ClientSession(

@@ -76,15 +76,15 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model; the replies are as it wrote them, with its calls of tools, without a separate reasoning.
+        """Call the model; the replies have its text as written and its tool calls, without separate reasoning.
 
-        ``generation_kwargs`` have their OpenAI names; another raises ValueError. Raises :class:`ModelServerError` when
-        the server cannot be reached or gives no usable reply.
+        ``generation_kwargs`` have their OpenAI names; any other raises ValueError. Raises :class:`ModelServerError`
+        when the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
         with self._explain_errors():
             if not (replies := read_completion(await send_async(request))):
-                raise self._error("answered without any choice: look at its log.")
+                raise self._error("answered without any choice: check its log.")
             return replies
 
     call = blocking(call_async)
@@ -131,7 +131,7 @@ class ModelServer:
         return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
-        """Remove the secrets from a text; before the text is cut, because a part of a key is one too."""
+        """Remove the secrets from a text. Do so before cutting it, because part of a key is secret too."""
         query = urlsplit(self.base_url).query
         # A short value in the query, such as a version number, is not a secret.
         for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
@@ -170,7 +170,7 @@ class ModelServer:
             return self._error(reason, error.status, error.retry_after)
         return self._error(
             f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
-            f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
+            f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it usually ends in /v1."
         )
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:
@@ -179,23 +179,23 @@ class ModelServer:
         if status == 404:
             return (
                 f"does not know the model or the address: set {self.prefix}MODEL to a name that {self.address}/models "
-                f"lists; {self.prefix}BASE_URL mostly ends in /v1 ({text})."
+                f"lists; {self.prefix}BASE_URL usually ends in /v1 ({text})."
             )
         if status == 429:
-            return f"has no room for further calls, {attempts}: send fewer at once, or see to your quota ({text})."
+            return f"has no room for further calls, {attempts}: send fewer at once, or check your quota ({text})."
         if status < 400:
-            return f"sends the call on to another address, which is not followed: set {self.prefix}BASE_URL to that."
+            return f"redirects to another address, which is not followed: set {self.prefix}BASE_URL to that one."
         if status >= 500:
-            return f"failed with status {status}, {attempts}: look at its log ({text})."
+            return f"failed with status {status}, {attempts}: check its log ({text})."
         return f"refused the call with status {status}: {text}"
 
 
 def _name_attempts(attempts: int) -> str:
-    return f"after {attempts} attempts" if attempts > 1 else "at the only attempt"
+    return f"after {attempts} attempts" if attempts > 1 else "after one attempt"
 
 
 def _read_message(error: Refused) -> str:
-    """Read a refusal without its escapes, which would hide a key."""
+    """Read a refusal without its escapes, which could hide a key from the masking."""
     try:
         return str(json.loads(str(error)))
     except (ValueError, RecursionError):
@@ -206,7 +206,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
-    """Read the replies of a completion, without a separate reasoning."""
+    """Read the replies of a completion, without separate reasoning."""
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}

@@ -20,7 +20,7 @@ def strip_reasoning(text: str) -> str:
 
 
 def has_open_reasoning(text: str) -> bool:
-    """Check whether a reply ends within its thinking, so that what the model had to reply never came."""
+    """Check whether a reply ends within its thinking, before the model got to its answer."""
     return _split_reasoning(text)[1]
 
 

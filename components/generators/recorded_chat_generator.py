@@ -47,7 +47,7 @@ class RecordedChatGenerator(Block):
         :raises ValueError: When there is neither a model nor a recording that replays.
         """
         if chat_generator is None and recording.mode != "replay":
-            raise ValueError(f"To {recording.mode} replies of '{name}' takes a `chat_generator`: give one.")
+            raise ValueError(f"A `chat_generator` is needed to {recording.mode} replies of '{name}': give one.")
         self.recording = recording
         self.name = name
         self.chat_generator = chat_generator
@@ -91,16 +91,16 @@ class RecordedChatGenerator(Block):
 
     @property
     def reply_limit(self) -> int | None:
-        """Tokens of a reply that the environment set; None leaves them to the parameters."""
+        """The limit of tokens of a reply that the environment set; None leaves it to the parameters."""
         return self._facts().get("reply_limit")
 
     @property
     def limit_setting(self) -> str | None:
-        """The name of the setting of how long a reply may be; None when the model does not report it."""
+        """The name of the setting that limits a reply; None when the model does not report it."""
         return getattr(self.chat_generator, "limit_setting", None)
 
     def warm_up(self) -> None:
-        """Load or connect the model, unless it is replayed; refuse a recording of another model."""
+        """Load or connect the model, unless replies are replayed; refuse a recording of another model."""
         warm_up = getattr(self.chat_generator, "warm_up", None)
         if warm_up is not None and self.recording.mode != "replay":
             warm_up()
@@ -186,7 +186,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """List the values by which a call is found, the last message first, without ids, which servers draw at random."""
+    """List the values by which a call is found: the last message first, no ids, because servers make them at random."""
     conversation = [
         [
             message.role.value,

@@ -13,8 +13,8 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and advice that saves the first call of a process. A reply is limited anyway,
-# under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
+# Parameters that a call can do without, and advice that spares each process its first, refused call. A reply is limited
+# anyway, under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "continue_final_message": "set `continue_turn: false` in a TagsFormat of the Reasoner",
@@ -43,7 +43,7 @@ def remember(server: ModelServer, names: Iterable[str]) -> None:
 
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
-    """Find the parameters for which a server refused a call."""
+    """Find the parameters for which a server refused a call, and whether it named them."""
     if error.status not in _BAD_REQUEST or is_too_long(error):
         return [], False
     sent = {**request, **(request.get("extra_body") or {})}
@@ -55,7 +55,7 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 def advise(names: Collection[str], prefix: str) -> str:
     """Explain how to avoid the refused call."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
-    return f" If that works, {', and '.join(advice)} to spare the first call." if advice else ""
+    return f" If that works, {', and '.join(advice)} to avoid this refused call." if advice else ""
 
 
 def leave_out(

@@ -1,4 +1,4 @@
-"""The probabilities of the tokens of a reply, from the log probabilities that a model server sends where asked."""
+"""The probabilities of the tokens of a reply, from the log probabilities that a model server sends on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _read_token(one: Any) -> dict[str, Any] | None:
 
 
 def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
-    """Find the tokens of a part of a reply."""
+    """Find the tokens of a part of a reply, each with its probability."""
     tokens = read_logprobs(meta.get("logprobs"))
     # A character may be made of several tokens, so the text is put together from their bytes.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -181,8 +181,8 @@ class ModelJudge(Block):
         excerpt = " ".join(text[:300].split())
         if self.on_doubt == "end":
             raise RunError(
-                f"The judge's verdict could not be read twice: set on_doubt to keep or switch, give the judge another "
-                f"model, or raise {self.call.limit_setting} where its replies are cut off (it replied: '{excerpt}').",
+                f"The judge's verdict could not be read, even when asked again: set on_doubt, give it another model, "
+                f"or raise {self.call.limit_setting} if its replies are cut off (it replied: '{excerpt}').",
                 state,
             )
         return Verdict(self.on_doubt == "keep", "model", excerpt, parsed=False), state

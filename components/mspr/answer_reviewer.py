@@ -114,9 +114,9 @@ class AnswerReviewer:
         passed, explanation = review or (None, " ".join(text[:300].split()))
         if passed is None and self.on_doubt == "end":
             raise RunError(
-                f"The review of the answer could not be read twice: set on_doubt to keep, give the reviewer another "
-                f"model, or raise {self._call.limit_setting} where its replies are cut off (it replied: "
-                f"'{explanation}').",
+                f"The review of the answer could not be read, even when asked again: set on_doubt to keep, give "
+                f"the reviewer another model, or raise {self._call.limit_setting} if its replies are cut off (it "
+                f"replied: '{explanation}').",
                 state,
             )
         if passed is not None:

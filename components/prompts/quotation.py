@@ -39,7 +39,7 @@ _SIGNS = re.compile(
     rf"|[{_LESS}\[\u3010\uff3b](?=\S)|[|\uff5c](?=[{_MORE}\]])|\](?=~)",
     re.IGNORECASE,
 )
-# For text of a model or a user, which may repeat a passage: only the tokens of chat templates.
+# Only the tokens of chat templates, for text of a model or a user that may repeat a passage.
 _TOKENS = re.compile(
     rf"[{_LESS}](?=[|\uff5c{_LESS}]|/?(?P<tag>[^\W_][\w:.|-]{{0,40}})[{_MORE}])|[|\uff5c](?=[{_MORE}\]])|\](?=~)"
     r"|\[(?=\||/?[A-Z][A-Z_]{1,20}[\]0-9_]|g?[A-Z]{1,9}\]|sop\]|eop\]|e~\[)"

@@ -13,7 +13,7 @@ from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, bre
 
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
-# What a template can raise: anybody may have written those of a folder.
+# The errors that a template can raise; anybody may have written those of a folder.
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
 # The file of a folder that says how a passage is written.
 PASSAGE = "passage"

@@ -12,7 +12,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 # People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The paper's factors for a title, or its core, that equals the query, equals it but for case, or is inside it.
+# The paper's factors: if a title, or its core, equals the query, differs from it only in case, or is inside it.
 _WHOLE = (1.5, 1.2, 1.1)
 _CORE = (1.2, 1.1, 1.05)
 

@@ -13,11 +13,11 @@ _SAME_WORDS = 0.9
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
-    """Put the newer one first where two passages are equally good: in score, or as two versions of one text.
+    """Put the newer of two passages first if they are equally good: in score, or as two versions of one text.
 
-    Those with a date change places among each other alone, and each other one keeps its own.
+    Passages with a date change places only with each other; all others keep their place.
     """
-    # Other dates, such as "20 May 1890" of a line of a corpus, cannot be compared as texts.
+    # Dates in other forms, such as "20 May 1890" in a corpus, cannot be compared as texts.
     dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
     words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
     groups: dict[int, list[int]] = {}
@@ -26,7 +26,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
         groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
     for group in groups.values():
-        # A year and a month stand for their beginning; what is of one date stays in its order.
+        # A year or a month counts as its beginning; passages of the same date stay in order.
         newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
         for place, newer in zip(group, newest, strict=True):
             ordered[place] = documents[newer]
@@ -36,6 +36,6 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
     if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
         return True
-    # Most texts differ in length already, and need no look at their words.
+    # Most texts already differ in length, so that their words need not be compared.
     shorter, longer = sorted((len(words), len(others)))
     return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)

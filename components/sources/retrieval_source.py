@@ -79,14 +79,14 @@ class RetrievalSource(Block):
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
         :param external: Whether queries leave this machine: they pass the gate and the result lists them. A source with
             a web search in its retriever or second provider, however deep, is always external.
-        :param top_k: The number of documents to return, where the request does not set it.
+        :param top_k: The number of documents to return, unless the request sets it.
         :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
             50.
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
-        :param gate: Decides for an external source whether a query is sent, by default with 400 characters at most; and
-            which web pages may be shown, by default all.
-        :param observed_last: Put the documents that the run has observed behind the new ones before the cut at
+        :param gate: Decides for an external source whether a query is sent (by default one of at most 400 characters),
+            and which web pages may be shown (by default all).
+        :param observed_last: Put the documents that the run has observed after the new ones before the cut at
             ``top_k``, because a step needs something new. No paper does so.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
@@ -130,7 +130,7 @@ class RetrievalSource(Block):
 
     @cached_property
     def _sent(self) -> tuple[ModelTraffic, ...]:
-        """What one search sends to models: the query to embedders, the query and the documents to rankers."""
+        """What one search sends to models: the query to embedders, and the query with the documents to rankers."""
         models = find_models([self.retriever, self.ranker])
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
@@ -207,7 +207,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Set the search of a request that is held back or played, and the query that may be sent for any other."""
+        """Set the search of a request that is held back or replayed; for any other, set the query that may be sent."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)
@@ -270,7 +270,7 @@ class RetrievalSource(Block):
         is_ordered = not self.external and of_environment.current_first
         has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
-            # The ranker's own top_k may be lower than that of the request, and must not cut what is put in front.
+            # The ranker's own top_k may be lower than the request's, and must not cut what is moved to the front later.
             most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
@@ -281,7 +281,7 @@ class RetrievalSource(Block):
             # Stamped, because that is how the documents were observed.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
-        # What says that it is not current comes behind the others, and gives its place to none that was not kept.
+        # Documents that say they are not current come last, but none is dropped for one that was cut.
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -291,7 +291,7 @@ class RetrievalSource(Block):
             meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
-            # Halves of characters, and a score that is no number, can be sent neither to a model nor to a client.
+            # Lone surrogates, and a score that is not a finite number, can be sent neither to a model nor to a client.
             texts = {"id": repair(document.id), "content": repair(document.content)}
             score = document.score if math.isfinite(document.score or 0) else None
             # A vector may have thousands of numbers, and every later component would copy it.
@@ -300,7 +300,7 @@ class RetrievalSource(Block):
         return tuple(stamped)
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
-        """Play the search from the recording."""
+        """Replay the search from the recording."""
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)

@@ -21,15 +21,15 @@ from prefrag.components.retrievers.provider import Retriever
 class ProviderCall:
     """A call to a provider with its retries, and its output or failure.
 
-    As a context manager it catches the failure. An error in the filters is raised nevertheless, because retries cannot
-    repair it, and so is the cancellation of the run.
+    As a context manager it catches the failure. It still raises an error in the filters, because retries cannot repair
+    it, and the cancellation of the run.
     """
 
     provider: Retriever
     arguments: dict[str, Any]
     retry: bool = True  # whether to call it again after a failure
     output: dict[str, Any] | None = None
-    error: Exception | None = None  # the failure of the last attempt; None where it did not fail
+    error: Exception | None = None  # the failure of the last attempt, None if it succeeded
 
     def __enter__(self) -> None:
         """Begin the call."""
@@ -51,7 +51,7 @@ class ProviderCall:
 
 
 class RetryPolicy(Block):
-    """A deadline for each attempt at a provider, growing random pauses (full jitter) between them, a second provider.
+    """A deadline for each attempt, growing random pauses (full jitter) between attempts, and a second provider.
 
     ```python
     from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
@@ -76,8 +76,8 @@ class RetryPolicy(Block):
             searches an index in this process, and is not interrupted.
         :param retries: Further attempts after a failure.
         :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
-        :param fallback: The second provider, which a source calls once when every attempt at its own has failed; never
-            while that is a stand-in that keeps queries local.
+        :param fallback: The second provider, which a source calls once after every attempt at its own has failed; never
+            while its own is a stand-in that keeps queries local.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
@@ -89,7 +89,7 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider until there is an output, or a last failure, in the call; a FilterError is raised."""
+        """Call a provider until the call holds an output or its last failure; a FilterError is raised."""
         retry = self._settings(call)
         with call:
             call.output = await either(
@@ -116,5 +116,5 @@ class RetryPolicy(Block):
 
 
 def _may_pass(error: BaseException) -> bool:
-    # Neither a filter that does not fit nor a cancelled run improves by waiting.
+    # Waiting helps neither a filter that does not fit nor a cancelled run.
     return isinstance(error, Exception) and not isinstance(error, FilterError)

@@ -14,7 +14,7 @@ from prefrag.components.state.state import RunError, Search, State
 
 @dataclass
 class SearchRequest:
-    """A request to a source, and the search that comes of it."""
+    """A request to a source, and the resulting search."""
 
     query: str
     top_k: int
@@ -24,8 +24,8 @@ class SearchRequest:
     state: State | None = None
     # The further arguments of retrievers: the ``question`` and the documents ``observed``.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()  # the observed documents that come behind the new ones
-    search: Search | None = None  # the search, once it is made or known not to be made
+    put_last: Sequence[Document] = ()  # the observed documents, which come after the new ones
+    search: Search | None = None  # the search, once it was made or ruled out
 
     def hold_back(self, source: str, reason: str) -> None:
         """Write to the trace and to the audit log that the query is not sent."""

@@ -21,8 +21,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# What a model says that has no answer, whatever it calls that. A title may begin so, or be the word alone, so that only
-# the bare sentence counts where a passage is cited.
+# What a model says when it has no answer, in many wordings. A title may begin with these words, or be one of them, so
+# if a passage is cited, only the bare sentence counts.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -38,14 +38,14 @@ def compose(
 ) -> dict[str, Any]:
     """Compose the result of a run, which is the same from the command line, HTTP and Python.
 
-    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts call ``preferred`` local.
+    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts take ``preferred`` for local.
     """
     marks = citation_marks(state)
     known = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error and not last.withheld:
-        # Where a forced reply has no words, the doubted answer before it stands, with its label.
+        # If a forced reply has no words, the doubted answer before it is kept, with its label.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
@@ -79,7 +79,7 @@ def compose(
     is_doubted = unsure and when_unsure == "say_so"
     not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
     answered = bool(answer) and not not_found and not last.withheld
-    # With the answer of a reader its sentence is given, with that of a model its citations.
+    # A reader's answer is shown with its sentence, a model's answer with its citations.
     shown = list(read if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably":
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
@@ -134,7 +134,7 @@ def compose(
 
 
 def _cut_off(state: State) -> list[str]:
-    """Report replies that were cut off, where that cost the run more than one reply."""
+    """Report replies that were cut off, if there were several or the last one is among them."""
     cut = [step for step in state.steps if step.cut_at is not None]
     if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
         return []
@@ -217,7 +217,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
-    """Count retrievals as appendix A.6 of PrefRAG does, and by source, and the look-ups that they made."""
+    """Count retrievals as in appendix A.6 of PrefRAG, in all and by source, and the look-ups that they made."""
     total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:
@@ -236,8 +236,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
-# Which composer's result is awaited, and where: Haystack copies an output leaf by leaf, which takes longer than to
-# compose it.
+# The composer whose result is awaited, and the list that receives it: Haystack would copy an output leaf by leaf, which
+# takes longer than composing it.
 awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
 
 
@@ -250,7 +250,7 @@ class AnswerComposer:
 
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
         :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
-            gives the guess; ``say_so`` gives no answer, but the sentences that speak to the question and, separately,
+            gives the guess; ``say_so`` gives no answer, but the sentences that bear on the question and, separately,
             the guess.
         :raises ValueError: For another ``when_unsure``.
         """
@@ -263,7 +263,7 @@ class AnswerComposer:
         """Compose the result.
 
         :param state: The final state.
-        :returns: ``result``; empty where it was handed over to who waits for it.
+        :returns: ``result``; empty if the result was handed directly to the caller that awaits it.
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
         if (waiting := awaited.get()) is None or waiting[0] is not self:

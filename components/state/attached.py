@@ -14,7 +14,7 @@ PIECE_CHARACTERS = 2_000
 
 
 def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
-    """Make passages of the documents that came with a question."""
+    """Turn the documents that came with a question into passages."""
     if any(
         not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
         for one in documents
@@ -23,8 +23,8 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     characters = sum(len(one.get("content") or "") for one in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
         raise ValueError(
-            f"{len(documents)} documents with {characters} characters came with the question, at most {MAX_ATTACHED} "
-            f"with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
+            f"{len(documents)} documents with {characters} characters came with the question, but {MAX_ATTACHED} with "
+            f"{MAX_ATTACHED_CHARACTERS} are the most that is read: attach less, or index the files (prefrag index)."
         )
     attached: list[Document] = []
     for number, one in enumerate(documents, start=1):

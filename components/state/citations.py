@@ -1,6 +1,6 @@
 """The marks of passages, and the citations in an answer.
 
-A user reads plain marks: ``1`` for a local document, ``W1`` for one of the web. A model is shown each with a code,
+A user reads plain marks: ``1`` for a local document, ``W1`` for one from the web. A model is shown each with a code,
 ``1kx``, that follows from the question and the document. A page that does not know the other documents cannot write
 their marks, so a mark counts only with its code.
 """
@@ -14,13 +14,13 @@ from hashlib import blake2b
 
 from prefrag.components.state.state import Identity, State, identity
 
-# Without vowels and without the letters of ordinals and units: neither words nor "1st" nor "5km" come of it.
+# No vowels, and no letters of ordinals and units, so that no code spells a word, "1st" or "5km".
 CODE_LETTERS = "bcfhjkpqrsvwxz"
-# Longer than any answer; only so much of a text is read for citations, because a client may send a megabyte of them.
+# Longer than any answer; citations are read only up to here, because a client may send a megabyte of them.
 MAX_CHARACTERS = 20_000
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
-# What stands in brackets, and a code that a model has written without them; the Markdown around either goes with it.
+# Text in brackets, or a code that a model has written without brackets; either includes the Markdown around it.
 _CITATION = re.compile(
     r"(?P<mark_up>[*_`]{0,3})"
     rf"(?:[\[\u3010\uff3b](?P<inner>[^\[\]\u3010\u3011\uff3b\uff3d\0]{{1,160}})[\]\u3011\uff3d]|(?P<bare>{_CODE}))"
@@ -30,7 +30,7 @@ _CITATION = re.compile(
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets that are no passage would be taken for one.
+# Numbers in brackets that name no passage, and would be mistaken for one.
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
 _UNRESOLVED = re.compile(
     rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
@@ -43,9 +43,9 @@ _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 def citation_marks(state: State) -> dict[Identity, str]:
     """Assign numbers to the documents that the model has been shown, those of external sources separately.
 
-    A document keeps its number as the run goes on, because later ones are numbered after it. They are ``1``, ``2``, ...
-    for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those that came with the
-    question, by the :func:`identity` of each.
+    A document keeps its number as the run goes on, because later ones are numbered after it. The marks are ``1``,
+    ``2``, ... for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those that came with
+    the question; the key of each is its :func:`identity`.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -79,9 +79,9 @@ def known_marks(state: State) -> dict[str, str]:
 def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Separate an answer, for example ``1969 [2kx][W1fb]``, from the plain marks that it cites, each once, in order.
 
-    A code of the :func:`known_marks` is taken out wherever it stands, and cites its passage where it is exact; a plain
-    mark of a passage is taken out and cites nothing. Other brackets are part of the answer, those around numbers alone,
-    such as a year, as parentheses. Without ``known`` all that look like citations are taken out.
+    A code of the :func:`known_marks` is taken out wherever it stands, and cites its passage if it is exact; the plain
+    mark of a passage is taken out and cites nothing. Other brackets stay in the answer; those that hold only numbers,
+    such as a year, become parentheses. Without ``known``, everything that looks like a citation is taken out.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
@@ -112,7 +112,7 @@ def _fold(mark: str) -> str:
 
 
 def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
-    """Put a zero character in the place of each citation."""
+    """Replace each citation by a zero character."""
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
@@ -134,7 +134,7 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
 
 
 def _close_gaps(text: str) -> str:
-    # Two words that become one could be a code.
+    # Two words that are joined into one could form a code.
     return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 

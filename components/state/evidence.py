@@ -1,4 +1,4 @@
-"""The evidence of a run: the sentences that speak most to the question, and for each search the one that says most."""
+"""The evidence of a run: the sentences that bear most on the question, and the best one of each search."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# How much the likeliest answer counts beside all words of the question.
+# The weight of the likeliest answer, if all words of the question weigh 1.
 _READ_WEIGHT = 0.25
-# Answers that are no words of a document.
+# Answers that are not taken from a document.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, the likeliest answer's, and one for each search."""
+    """Choose the sentences nearest to the question, that of the likeliest answer, and one for each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
     found = [*nearest[:_NEAREST], *read[:1]]
@@ -41,7 +41,7 @@ def find_evidence(state: State) -> list[Evidence]:
 
 
 def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
-    """Rank the sentences of all documents by the question's words, then by the answers that a reader found in them."""
+    """Rank the sentences of all documents by the question's words and by the answers that a reader found in them."""
     every = (*state.attached, *(one for step in state.steps for one in step.documents))
     documents = {identity(one): one for one in every}.values()
     asked = _stems(state.question)
@@ -90,7 +90,7 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a document that speaks most to an answer, or else to a query."""
+    """Find the sentence of a document that bears most on an answer, or else on a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]

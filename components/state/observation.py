@@ -26,7 +26,7 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
 
 
 def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
-    """Name what is shown, and how it differs from what was found, so that the trace need not repeat it."""
+    """Name the documents shown, and how they differ from those found, so that the trace need not repeat them."""
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
     if shown and state.events and state.events[-1].kind == "selection":
         if state.events[-1].data.get("documents") == named["documents"]:
@@ -41,7 +41,7 @@ def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
     if not (left_out := [one for key, one in found.items() if key not in shown]):
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):
-        # Named among all that were found, because some of the others may have the same title.
+        # Named together with the documents shown, because some of those may have the same title.
         names = name_documents("titles", [*left_out, *shown.values()])
         pairs = zip(names["titles"], names.get("places") or repeat(""), strict=False)
         named["left_out"] = [f"{title} ({place})" if place else title for title, place in islice(pairs, len(left_out))]

@@ -1,12 +1,12 @@
-"""What narrows a run, in words; by itself, so that the help of the command line needs no Pydantic."""
+"""Describe the options that narrow a run; a module of its own, so that the command line's help needs no Pydantic."""
 
 OPTION_TEXTS = {
     "preferred": "The source that is searched first.",
-    "top_k": "Documents a retrieval.",
-    "max_steps": "Steps, at most those of the pipeline.",
-    "folders": "A folder of the collection, such as contracts or Letters/2024, with all below it; any of several.",
-    "kinds": "A kind of file, such as pdf, docx, mail or .xlsx; any of several.",
+    "top_k": "Documents per retrieval.",
+    "max_steps": "Steps, no more than those of the pipeline.",
+    "folders": "A folder of the collection, such as contracts or Letters/2024, and all below it; several may be given.",
+    "kinds": "A kind of file, such as pdf, docx, mail or .xlsx; several may be given.",
     "since": "Only documents that state a date from this year, month or day on: 2024, 2024-06, 2024-06-15.",
-    "until": "Only documents that state a date up to this year, month or day, itself included.",
+    "until": "Only documents that state a date up to and including this year, month or day.",
     "filters": "Haystack metadata filter on the documents of the sources that can filter.",
 }

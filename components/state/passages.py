@@ -13,7 +13,7 @@ from prefrag.components.state.state import SUMMARY, Identity, identity
 
 _LEFT_OUT = "(the passages found here were left out to save room)"
 _SUMMARY_TITLE = "Summary of earlier passages"
-# A passage stands in each later prompt of its run.
+# Cached, because a passage stands in every later prompt of its run.
 _quote_once = lru_cache(maxsize=512)(quote_text)
 
 
@@ -27,8 +27,8 @@ def passages(
     """Write documents as a model is shown them: each under its title, every line of its text quoted.
 
     ``note`` stands before them, or in their place; ``marks`` are those of :func:`prompt_marks`, and a document without
-    one has only its title. Of those that the prompt shows further ``above``, one that has a mark is named by it alone.
-    A folder of the user for ``prompts`` may say how a passage is written.
+    one has only its title. A document with a mark that the prompt already shows ``above`` is named by its mark alone.
+    If ``prompts`` is a folder of the user's, it may say how a passage is written.
     """
     marks = marks or {}
     known = marks.keys() & set(above)

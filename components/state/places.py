@@ -9,7 +9,7 @@ from typing import Any
 
 from haystack import Document
 
-# What a file or a passage may say of itself; what says nothing is taken as current.
+# What a file or a passage may say about itself; one that says nothing is taken to be current.
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 _MAX_CHARACTERS = 60
 
@@ -21,7 +21,7 @@ def heading_of(meta: Mapping[str, Any]) -> str | None:
 
 
 def standing_of(meta: Mapping[str, Any]) -> str | None:
-    """Read whether a passage says of itself that it is superseded, a draft or old."""
+    """Read whether a passage says that it is superseded, a draft or old."""
     standing = meta.get("standing")
     return standing if standing in STANDINGS else None
 
@@ -35,7 +35,7 @@ def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name documents for the trace, those of one title apart."""
+    """Name documents for the trace, with their places if several have the same title."""
     names = [document.meta.get("title") or document.id for document in documents]
     titles = [str(name) for name in names]
     counts = Counter(titles)

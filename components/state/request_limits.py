@@ -1,4 +1,4 @@
-"""The limits of what a request may ask of a run, checked before anything copies it or works on it."""
+"""The limits of what a request may ask of a run, checked before anything copies or processes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
 
 MAX_QUESTION_CHARACTERS = 4_000
-# What a model reads costs by its bytes: 4,000 Chinese characters would fill a window of 8,192 tokens.
+# Tokens grow with bytes, not characters: 4,000 Chinese characters would fill a window of 8,192 tokens.
 MAX_QUESTION_BYTES = 4_500
 MAX_INSTRUCTIONS_CHARACTERS = 4_000
 MAX_TURNS = 20
@@ -22,33 +22,33 @@ MAX_HISTORY_CHARACTERS = 40_000
 MAX_FILTER_DEPTH = 16
 MAX_FILTER_VALUES = 1_000
 MAX_FILTER_CHARACTERS = 1_000
-# Every store can hold such a number.
+# The integers that every store can hold.
 _INTEGERS = range(-(2**63), 2**63)
 
 
 def check_question(question: str) -> str:
     """Refuse a question that no run can answer."""
     if not isinstance(question, str):
-        raise BadInput(f"The question is no text but {type(question).__name__}: send a text.")
+        raise BadInput(f"The question is not text but {type(question).__name__}: send text.")
     question = question.strip()
     if not question:
         raise BadInput("The question is empty: ask something.")
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise BadInput(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
     if not is_text(question):
-        raise BadInput("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
+        raise BadInput("The question holds half of a surrogate pair, which is not a character: send it as UTF-8.")
     if (size := len(question.encode())) > MAX_QUESTION_BYTES:
         raise BadInput(
-            f"The question has {size} bytes, more than a model's window holds beside the passages: shorten it to "
+            f"The question has {size} bytes, more than a model's window holds besides the passages: shorten it to "
             f"{MAX_QUESTION_BYTES} bytes, which are {MAX_QUESTION_BYTES // 3} Chinese or Japanese characters."
         )
     return question
 
 
 def check_instructions(instructions: str | None) -> str:
-    """Refuse instructions that are no text."""
+    """Refuse instructions that are not text."""
     if not isinstance(instructions or "", str) or not is_text(instructions or ""):
-        raise BadInput("The instructions are no text: send a text.")
+        raise BadInput("The instructions are not text: send text.")
     return (instructions or "").strip()
 
 
@@ -67,7 +67,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
             raise BadInput('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
         content = content[-room:]
         if not is_text(role) or not is_text(content):
-            raise BadInput("The history holds half of a surrogate pair, which is no character: send it as UTF-8.")
+            raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
         if content:
             kept.insert(0, {"role": role, "content": content})
             room -= len(content)
@@ -96,7 +96,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
 
 
 def _check_size(filters: Any) -> None:
-    """Walk through a filter without recursion, at most as far as its limits."""
+    """Walk through a filter without recursion, no further than its limits."""
     waiting = [(filters, 1)]
     seen = 0
     while waiting:
@@ -113,9 +113,9 @@ def _check_size(filters: Any) -> None:
             if len(value) > MAX_FILTER_CHARACTERS:
                 raise BadInput(f"A text in the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
             if not is_text(value):
-                raise BadInput("The filters hold half of a surrogate pair, which is no character: send them as UTF-8.")
+                raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
         elif isinstance(value, float) and not math.isfinite(value):
-            raise BadInput(f"The filters hold {value}, which is no number to compare with: give a finite one.")
+            raise BadInput(f"The filters hold {value}, which nothing can be compared with: give a finite number.")
         elif isinstance(value, int) and value not in _INTEGERS:
             raise BadInput("A number in the filters is too large: give one of at most 64 bits.")
         # Each level of conditions is two levels of values: the condition, and the list of its conditions.

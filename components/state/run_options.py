@@ -29,7 +29,7 @@ class AttachedDocument(BaseModel):
 
 
 class RunOptions(BaseModel):
-    """A question, and how its run is narrowed; each way to ask takes some of the options, see :func:`options_of`."""
+    """A question and the options of its run; each way to ask takes some of them, see :func:`options_of`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,9 +47,9 @@ class RunOptions(BaseModel):
     until: str | None = Field(None, description=OPTION_TEXTS["until"])
     filters: dict[str, Any] | None = Field(None, description=OPTION_TEXTS["filters"])
     documents: list[AttachedDocument] | None = Field(
-        None, description="Texts that belong to the question; the model is shown them, and no query is made of them."
+        None, description="Texts that belong to the question; the model is shown them, and no query is made from them."
     )
-    answer_type: AnswerType | None = Field(None, description="The kind of answer that the question has.")
+    answer_type: AnswerType | None = Field(None, description="The kind of answer that the question calls for.")
     instructions: str | None = Field(
         None,
         description="What an operator asks of the answers: their language, tone and form, of which 4,000 characters "
@@ -66,21 +66,21 @@ class RunOptions(BaseModel):
 
 
 OWN_FILES = ("folders", "kinds", "since", "until")
-"""What narrows a run to some of a person's own files, so that no external source is searched."""
+"""The options that narrow a run to some of a person's own files, so that no external source is searched."""
 CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
-"""What a chat request and a tool of MCP may hold beside the question."""
+"""The options that a chat request and an MCP tool take besides the question."""
 REST = ("question", "history", "documents", "stream", *CHAT)
 STATE = (
     *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
     *OWN_FILES,
     *("documents", "answer_type", "instructions"),
 )
-"""The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder` beside the question."""
+"""The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder` besides the question."""
 
 
 @cache
 def options_of(names: tuple[str, ...]) -> type[BaseModel]:
-    """Make the model of some of the options."""
+    """Make a Pydantic model of some of the options."""
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
     }
@@ -88,7 +88,7 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 
 
 def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a request that are set; BadInput for an unknown one, or one of a wrong kind."""
+    """Return the options that a request sets; BadInput for an unknown one, or one of the wrong type."""
     try:
         return options_of(tuple(names)).model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:

@@ -21,9 +21,9 @@ Identity = tuple[str, str | None]
 ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
-# The metadata field of a summary that the application had written in place of passages.
+# The metadata field that marks a summary, which the application has a model write in place of passages.
 SUMMARY = "_summary"
-# The metadata fields that only the application may set: those of a document of a source are dropped.
+# The metadata fields that only the application may set: if a document from a source has them, they are dropped.
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
 Certainty = Literal["stated", "probably", "not_found"]
@@ -60,8 +60,8 @@ class Action(StrEnum):
 class _Value:
     """An immutable value, whose copies are the value itself.
 
-    Haystack deep-copies every input of every component; it would copy a growing state some thirty times a run for
-    nothing, because nobody changes it.
+    Haystack deep-copies every input of every component; it would copy a growing state some thirty times per run for
+    nothing, because nothing changes it.
     """
 
     def __copy__(self) -> Self:
@@ -91,7 +91,7 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and if the passages are
         unlike all that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
@@ -160,12 +160,12 @@ class Search(_Value):
 
 @dataclass(frozen=True)
 class Evidence(_Value):
-    """A sentence that speaks to the question."""
+    """A sentence that bears on the question."""
 
     document: Document
     sentence: str
     query: str  # what was asked for
-    share: float = 0.0  # how likely the answer of a reader is that it carries, from 0 to 1
+    share: float = 0.0  # the probability of the answer that a reader found in it, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -177,24 +177,24 @@ class Step(_Value):
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
-    :param named_source: The source that the action names, where actions name sources.
-    :param answer: The answer, where the action is one.
+    :param named_source: The source that the action names, if actions name sources.
+    :param answer: The answer, if the action is to answer.
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
     :param suggestions: What would improve the answer.
-    :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
+    :param cut_at: The number of tokens at which the reply was cut off before it could be read; None if it was not.
     :param forced: Whether the model had to answer because the steps were used up.
-    :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
+    :param probability: How likely a reader's answer is right, from 0 to 1; None for a model's answer.
     :param certainty: How surely a reader answers: its answer is ``stated`` in a passage, a sentence is ``probably`` the
-        answer, or it is ``not_found``; None for the answer of a model.
-    :param tokens: The tokens of the reply with their probabilities, from 0 to 1, where the model was to give them.
-    :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
+        answer, or it is ``not_found``; None for a model's answer.
+    :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
+    :param evidence: The sentences with a reader's answer and its other candidates, the likeliest first.
     :param asked: The sources of a supplement; empty for all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
     :param documents: The documents kept.
-    :param refined: A summary that the model is shown instead of them, where they were too long.
+    :param refined: A summary that the model is shown instead of the documents, if they were too long.
     :param observed: Whether an observation follows the reply in the transcript.
     :param note: The text of an observation without documents (a correction, a failure).
     """
@@ -242,14 +242,14 @@ class RunSettings(_Value):
     :param sources: The sources that may be searched, in order.
     :param preferred: The source that is searched first.
     :param external: The sources that are external.
-    :param typed_only: Those of them that get the question as it was typed, while no model writes the queries.
-    :param top_k: The number of documents a retrieval.
+    :param typed_only: The external sources that get the question as it was typed, while no model writes the queries.
+    :param top_k: The number of documents per retrieval.
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
     :param prompts: ``product`` requests citations and has the model rely on passages alone; ``plain`` does neither,
-        to measure a method; a folder holds prompts of the user in the place of the plain ones.
-    :param answer_type: The kind of answer that the question has: a few words, yes or no, or one of its options.
+        to measure a method; a folder holds the user's prompts in place of the plain ones.
+    :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
     :param instructions: What an operator asks of the answers: their language, tone and form. Only the models that write
         an answer are shown them.
     """
@@ -274,7 +274,7 @@ class Usage(_Value):
     :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
-    :param cached_tokens: Those of the tokens read that the server had kept from earlier calls; None where none says so.
+    :param cached_tokens: The tokens read that a server had cached from earlier calls; None if no server reports them.
     :param models: What was sent to which model.
     """
 
@@ -286,12 +286,12 @@ class Usage(_Value):
 
 
 class Conversation(Protocol):
-    """The conversation of the model that takes the steps, in which another component can ask that model something."""
+    """The conversation with the model that takes the steps, in which another component can ask that model something."""
 
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Continue it behind the last observation: the arguments of ``ModelCall.prepare``; None where it cannot be."""
+        """Continue it after the last observation: the arguments of ``ModelCall.prepare``, or None if it cannot be."""
 
 
 @dataclass(frozen=True)
@@ -302,13 +302,13 @@ class State(_Value):
     :param settings: The settings of this run.
     :param typed: The question as the user typed it, where a follow-up was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
-    :param attached: Documents that the user gave with the question. No query is made of them.
+    :param attached: Documents that the user gave with the question. No query is made from them.
     :param steps: The replies of the reasoner so far.
     :param supplements: Rounds of supplementary retrieval so far.
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
-    :param conversation: The conversation that led to the last step; None where no model took it.
+    :param conversation: The conversation that led to the last step; None if no model took it.
     """
 
     question: str
@@ -336,7 +336,7 @@ class State(_Value):
 
     @property
     def number(self) -> int:
-        """The number of the step at work, from 1: after an observation that is the next one."""
+        """The number of the current step, from 1: after an observation, the number of the next one."""
         return max(1, len(self.steps) + bool(self.steps and self.steps[-1].observed))
 
     @property
@@ -345,17 +345,17 @@ class State(_Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source gets the question as it was typed: no model has written anything in this run."""
+        """Check whether a source gets the question as it was typed: no model but the judge was called in this run."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:
-        """Check whether a source that gets the question alone has been asked it."""
+        """Check whether a source that gets only the question has already been searched with it."""
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
         """Write the query of the next search of a source.
 
-        It is the query of the step; or the question as it was typed, with the one before it where it was rewritten.
+        It is the query of the step, or the question as it was typed, preceded by the one before if it was rewritten.
         """
         if not self.takes_question(source):
             return self.query
@@ -413,11 +413,11 @@ class State(_Value):
         return replace(self, usage=counted)
 
     def with_traffic(self, sent: ModelTraffic) -> State:
-        """Count what was sent to a model, also where no reply came."""
+        """Count what was sent to a model, even if no reply came."""
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge two states that have the same last step but different searches, as the sources of a supplement give."""
+        """Merge two states with the same last step but different searches, as the sources of a supplement give them."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -425,7 +425,7 @@ class State(_Value):
 
 
 def add_known(*counts: int | None) -> int | None:
-    """Add up what is known; None where nothing is."""
+    """Add up the known counts; None if there are none."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 

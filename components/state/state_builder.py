@@ -55,14 +55,14 @@ class StateBuilder:
 
         :param sources: The names of the sources, in the order in which a switch tries them.
         :param preferred: The source that is searched first; None, with no sources, for a method that retrieves nothing.
-        :param external_sources: The sources that are searched only where the web is allowed, by `PREFRAG_WEB` or by the
+        :param external_sources: The sources that are searched only if the web is allowed, by `PREFRAG_WEB` or by the
             answer that is kept with the index.
-        :param top_k: The number of documents a retrieval (3, 5 and 7 in the paper).
+        :param top_k: The number of documents per retrieval (3, 5 and 7 in the paper).
         :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
         :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``plain`` does not,
-            to measure a method; a folder holds prompts of your own in the place of the plain ones (docs/prompts.md).
+            to measure a method; a folder holds your own prompts in place of the plain ones (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
@@ -73,7 +73,7 @@ class StateBuilder:
         if preferred is not None and preferred not in sources:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
-            raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
+            raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
         check_whole(1, top_k=top_k)
         check_whole(0, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
@@ -89,7 +89,7 @@ class StateBuilder:
         self.answer_type: AnswerType = answer_type
         for name in STATE:
             kind: Any = RunOptions.model_fields[name].annotation
-            # Plain texts by their names, as other components write them.
+            # Dictionaries of plain texts, which is how other components pass turns and documents.
             kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
             component.set_input_type(self, name, kind, None)
         # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
@@ -106,10 +106,10 @@ class StateBuilder:
         :param question: The question, at most 4,000 characters and 4,500 bytes.
         :param options: Those of :data:`prefrag.components.state.run_options.STATE`, each an input of the component.
         :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
+        :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
         """
         question = check_question(question)
-        # These have limits of their own, which are looked at before anything else is done with them.
+        # These have limits of their own, which are checked before anything else is done with them.
         history = keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
         check_filters(options.get("filters"))
@@ -133,7 +133,7 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    # In a thread where something is read from the indexes, because they may be kept on a server.
+    # In a thread if anything is read from the indexes, because they may be on a server.
     run_async = in_thread(
         run,
         when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
@@ -161,7 +161,7 @@ class StateBuilder:
             advice = (
                 f"Allow one of: {', '.join(still_open)}."
                 if still_open
-                else "This pipeline has no other source: use another one."
+                else "This pipeline has no other source: use another pipeline."
             )
             raise ValueError(f"No source is left to search: {reason}. {advice}")
         if preferred is not None and preferred not in self.sources:

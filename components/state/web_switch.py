@@ -1,4 +1,4 @@
-"""The administrator's setting of the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
+"""The administrator's setting for the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web --index NAM
 CLOSED_BY_REQUEST = "this request closes the web"
 CLOSED_BY_KEY = "the key of this request may not use the web"
 
-# Why the web is closed for whatever runs in this context, whatever the setting is; empty where the setting decides.
+# Why the web is closed for everything in this context, whatever the setting says; empty if the setting decides.
 web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
     """Read the setting.
 
-    A value that is not understood closes the web, so that no query is sent out because of a typing error. None where
-    nothing is set, so that the answer kept with the index decides. Always ``off`` where this request closes the web.
+    A value that is not understood closes the web, so that no query is sent out because of a typing error. None if
+    nothing is set, so that the answer kept with the index decides. Always ``off`` if this request closes the web.
     """
     if web_closed_by.get():
         return "off"

@@ -25,7 +25,7 @@ _RESERVED = frozenset(
 
 
 class PassageError(BadInput):
-    """Refuse something that is not a passage, with its line of the corpus, from 1, where it has one."""
+    """Refuse something that is not a passage; ``line`` is its line in the corpus, from 1, if it has one."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -37,12 +37,12 @@ class PassageError(BadInput):
 class PassageRecord:
     """A passage before it becomes a document.
 
-    :raises PassageError: When one of them is invalid.
+    :raises PassageError: When a field is invalid.
     """
 
     id: str  # its name, of 1 to 512 bytes
     text: str  # its text; never empty
-    title: str | None = None  # its title; None where it has none
+    title: str | None = None  # its title; None if it has none
     source: Any = None  # the simulated source that holds it, as the corpus names it: `local`, `web` or `both`
     meta: dict[str, Any] = field(default_factory=dict)  # its other metadata
 
@@ -68,7 +68,7 @@ class PassageRecord:
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
-    A number may be an id too. The further keys, and those of an object `meta`, become metadata; an underscore is added
+    An id may also be a number. The further keys, and those of an object `meta`, become metadata; an underscore is added
     to a name that is reserved for documents or indexing. Raises :class:`PassageError` with the number of the line, from
     1, when it is not a passage.
     """
@@ -81,7 +81,7 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
 
-    Each comes with its number, from 1, and the position after it in bytes; of a line that is too long only the
+    Each comes with its number, from 1, and the position after it in bytes; a line that is too long comes with only its
     beginning.
     """
     number = position = 0
@@ -145,7 +145,7 @@ def _finite(number: str) -> float:
 
 def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
-        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: take another, or a plain text")
+        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: use another, or plain text")
     return value
 
 

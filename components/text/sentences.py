@@ -15,7 +15,7 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-# After these, even a line that begins with a small letter is a new one.
+# A line after one of these is a new one, even if it begins with a small letter.
 _LINE_STOPS = (":", ";", "|")
 # A line of a list of fields, or a row of a table with the names of its columns.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
@@ -25,7 +25,7 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
-# Texts whose sentences are kept: a passage is looked through several times in a run.
+# The most texts whose sentences are cached, because a run looks through a passage several times.
 _KEPT = 256
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000
@@ -36,8 +36,8 @@ _MAX_PLAIN = 600
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    Each end is its place, the place behind the blanks after it, and what ends there: a ``sentence`` with its full stop,
-    a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
+    Each end has its place, the place after the blanks that follow, and what ends there: a ``sentence`` with its full
+    stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
     """
     for match in _END.finditer(text):
         end = match.end("stop")
@@ -56,7 +56,7 @@ def ends_with_stop(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Find the sentences of a text, to show one of them in its place."""
+    """Find where each sentence of a text begins and ends, so that one can be shown in its place."""
     ends = [
         (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
     ]
@@ -88,7 +88,7 @@ def sentence_at(text: str, place: int) -> str:
 
 
 def with_list(text: str, sentence: str) -> str:
-    """Add to a sentence the items of the list that follows it, as for the steps of a manual."""
+    """Add to a sentence the items of the list that follows it, such as the steps in a manual."""
     rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
@@ -101,10 +101,10 @@ def with_list(text: str, sentence: str) -> str:
 
 
 def plain_sentences(text: str) -> list[str]:
-    """Split a text at each full stop before a capital letter of English, and at each line.
+    """Split a text at each full stop before an English capital letter, and at each line.
 
-    Whatever was measured or trained with these sentences keeps them until it is measured again: the strips of CRAG, the
-    simulated reader, and the order of the names in a query without a model. None is empty, and each is cut to 600
+    The strips of CRAG, the simulated reader, and the order of the names in a query without a model were measured or
+    trained with these sentences, and keep them until they are measured again. None is empty, and each is cut to 600
     characters.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
@@ -120,7 +120,7 @@ def split_strips(text: str, sentences: int) -> list[str]:
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check that a line does not continue in the next one, as at the width of a page."""
+    """Check that a line does not continue in the next one, as it does where it was folded at the width of a page."""
     following = text[after : after + 1]
     if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
         return True

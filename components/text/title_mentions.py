@@ -1,4 +1,4 @@
-"""The titles that a text mentions: keys of titles, and the word n-grams of a text that may be one."""
+"""The titles that a text mentions: title keys, and the word n-grams of a text that may be such a key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, chain
 
 MAX_WORDS = 8
-# The metadata under which a store that cannot compute the key of a title keeps it.
+# The metadata field in which a store that cannot compute title keys keeps them.
 TITLE_KEY_FIELD = "title_key"
 
 # People mention "Mercury (planet)" as Mercury.
@@ -34,9 +34,9 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
 
 
 def title_key(title: str) -> str:
-    """Normalise a title for comparing: no parenthesis at its end, accents, case, possessive s or punctuation.
+    """Normalise a title for comparison: no parenthesis at its end, accents, case, possessive s or punctuation.
 
-    It is the words with a space between them; empty for a title without a letter or digit.
+    The key is the words joined by spaces, empty for a title without a letter or digit.
     """
     # Few titles end in a parenthesis, and the pattern is slow because it is tried everywhere.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
@@ -62,7 +62,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
     """List the titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
 
-    Two that overlap are both mentioned when neither is inside the other. ``known`` are keys of titles, as `title_key`
+    Two that overlap are both mentioned when neither is inside the other. ``known`` are title keys, as `title_key`
     makes them, of at most ``max_words`` words. Each is listed once, in the order of first mention.
     """
     mentioned: dict[str, None] = {}

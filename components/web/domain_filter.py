@@ -14,7 +14,7 @@ _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 class DomainFilter(Block):
-    """Drop documents by the domain of their ``url``; a domain includes its subdomains.
+    """Drop documents by the domain of their ``url``; every domain includes its subdomains.
 
     ```python
     from haystack import Document
@@ -36,7 +36,7 @@ class DomainFilter(Block):
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown; one without an address only where all domains are allowed."""
+        """Check whether a document may be shown; one without an address may not if only some domains are allowed."""
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))

@@ -1,7 +1,7 @@
 """Where a query comes from: a person's question, or a text that must stay here.
 
-Front ends have a model write titles, summaries and translations, and send the text to work on as a user message. That
-is recognised by its form, not by the wording of their prompts: what does not look like a question stays here.
+Front ends have a model write titles, summaries and translations, and send the text to work on as a user message. Such a
+message is recognised by its form, not by the wording of its prompt: what does not look like a question stays here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
-# This many words in a row are copied from a passage; fewer may be a name.
+# This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# The most words of a question, of one without its mark, and with a system prompt; of what is told before a question at
-# the end, and elsewhere; behind a colon; in a greeting on a line of its own.
+# The most words: in a question, in one without a question mark, and in one without it after a system prompt; in
+# statements before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
@@ -34,7 +34,7 @@ _BLOCK = re.compile(
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # What follows the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# A small extra beside the forms: a message that begins by asking for work on a text.
+# Beyond the form, a small addition: a message that begins by asking for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -43,9 +43,9 @@ _WORK = re.compile(
 
 
 def is_question(message: str, instructed: bool = False) -> bool:
-    """Check that a message looks like a person's question: one line, and hardly anything that tells.
+    """Check that a message looks like a person's question: one line, and hardly any statements.
 
-    In doubt it is none. ``instructed`` says whether a system prompt came with it, which may say what to do with it.
+    In doubt it is not. ``instructed``: a system prompt came with the message, and may say what to do with it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -68,10 +68,10 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Find why a query may not leave: what it is made of in place of a person's question; nothing where it may."""
+    """Find why a query may not leave: what it was made from instead of a person's question. Empty if it may leave."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
-        return "the message holds a conversation or a text, and not a question alone; put the question by itself"
+        return "the message holds a conversation or a text, not just a question; ask the question by itself"
     own, brought = [asked], [instructions, *map(passage_text, state.attached)]
     for role, text in state.history:
         (own if role == "user" and is_question(text) else brought).append(text)
@@ -81,20 +81,20 @@ def find_origin(query: str, state: State) -> str:
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (
-            "most of its words stand in an earlier answer or a text, not in your own: name in your question what to ask"
+            "most of its words come from an earlier answer or a text, not from you: say in your question what to find"
         )
-    # The results of the last search had not been read yet when its query was written.
+    # When the query was written, the results of the last search had not been read yet.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
     if _runs([query]) & _runs(passages) - _runs(own):
-        return f"it repeats {COPIED_WORDS} words or more of a passage of your own documents"
+        return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
     return ""
 
 
 def _count_told(text: str = "") -> list[int]:
-    """Count the words of each sentence that asks nothing, except greetings."""
+    """Count the words of each sentence that is not a question, except greetings."""
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
     told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
     return [words for each in told if (words := _count(each)) > _MAX_GREETING]

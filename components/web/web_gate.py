@@ -27,9 +27,9 @@ class WebGate(Block):
     """Decide for each query of an external source whether it is sent, and in what form.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline, and not closed for this request; if it is short; if it was made of a person's question, and not of a text
-    that came along with it or was found; and if the last search of every source that is not external was sound, so that
-    no broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
+    pipeline, and not closed for this request; if it is short; if it was made from a person's question, not from a text
+    that came with it or was found; and if the last search of every source that is not external succeeded, so that no
+    broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -43,7 +43,7 @@ class WebGate(Block):
 
         :param max_characters: The most characters of a query.
         :param domains: Which web pages may be shown; by default all.
-        :raises ValueError: When it is under 1.
+        :raises ValueError: When ``max_characters`` is under 1.
         """
         check_whole(1, max_characters=max_characters)
         self.max_characters = max_characters
@@ -62,8 +62,8 @@ class WebGate(Block):
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
-        :raises HeldBack: When the web is closed, the query is too long or not made of a person's question, or a person
-            refuses or cannot be asked.
+        :raises HeldBack: When the web is closed, the query is too long or not made from a person's question, or a
+            person refuses or cannot be asked.
         :raises RunError: When the last search of a source that is not external failed; it holds the state.
         """
         if not self.is_open:

@@ -15,11 +15,11 @@ class InProcess(Runner):
     """Runs several items at a time on one event loop, or one after another if they are not coroutines."""
 
     def __init__(self, concurrency: int = 1) -> None:
-        """Set the room."""
+        """Set how many items run at the same time."""
         self.room = concurrency
 
     @contextmanager
     def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
-        """Build here."""
+        """Build in this process."""
         with build() as run:
             yield partial(start, run)

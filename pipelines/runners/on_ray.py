@@ -27,7 +27,7 @@ class OnRay(Runner):
     """Runs items in actors that each build once; Ray restarts one that dies, alone or with its machine."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
-        """Set the room."""
+        """Set the cluster, and how many items run at the same time."""
         self.address = address
         self.workers = workers
         self.room = workers * concurrency
@@ -51,7 +51,7 @@ class OnRay(Runner):
 class _Running:
     item: Any
     ended: Future[Any]
-    number: int  # of its actor
+    number: int  # the number of its actor
     tries: int = 0
 
 
@@ -62,8 +62,8 @@ class _Actors:
         self._address = address
         self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
         self._lost: list[_Running] = []
-        # Actors hold no processor of Ray's account once they run, so that those of a lost machine find room on the
-        # others. One item more than they have at a time leaves room for the question whether they are there.
+        # Running actors claim no processor from Ray, so that those of a lost machine find room on the others. Each
+        # takes one more call at a time than items, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
         given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
@@ -93,11 +93,11 @@ class _Actors:
                     settle(ended, None, error)
 
     def _ask(self, number: int) -> Any:
-        """Ask a worker whether it is alive; the answer comes once it has been restarted."""
+        """Ask a worker whether it is alive; if it has died, the answer comes after its restart."""
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
     def _send(self, one: _Running) -> None:
-        # Sent only once its worker is up: anything sent to one that is starting counts as a try for Ray.
+        # Sent only when its worker is up: Ray counts whatever is sent to a starting worker as a try.
         one.tries += 1
         sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
         sent.future().add_done_callback(partial(self._receive, one))
@@ -112,12 +112,12 @@ class _Actors:
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
-            advice = "every machine needs the same prefrag, and enough memory; then run the same command again."
+            advice = "all machines need the same version of prefrag and enough memory; then run the same command again."
             settle(one.ended, None, WorkerLost(f"{lost}; {advice}"))
 
 
 class _Worker:
-    """What runs on a machine of the cluster; it builds with its first item, so that dying of that counts as a try."""
+    """A worker on a machine of the cluster; it builds with its first item, so that a crash then counts as a try."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
@@ -129,7 +129,7 @@ class _Worker:
         self._one_at_a_time = Lock()
 
     def is_there(self) -> None:
-        """Answer."""
+        """Answer, to show that the worker is alive."""
 
     def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
         """Run an item to its result or its error, which Ray itself would wrap in the text of a traceback."""
@@ -168,6 +168,6 @@ def _connect(address: str) -> Any:
     connecting.join(_SECONDS_TO_CONNECT)
     if failed or connecting.is_alive():
         reason = str(failed[0]) if failed else f"no answer in {_SECONDS_TO_CONNECT:.0f} s"
-        advice = "This machine has to be one of the cluster: ray start --address=HOST:PORT"
+        advice = "This machine has to belong to the cluster: ray start --address=HOST:PORT"
         raise ConnectionError(f"No Ray cluster was reached at {address} ({reason}). {advice}")
     return ray

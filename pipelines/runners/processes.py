@@ -27,7 +27,7 @@ class Processes(Runner):
     """Runs items in processes that each build once; one that dies is replaced, and its items run again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
-        """Set the room."""
+        """Set the number of processes, and how many items run at the same time."""
         self.workers = workers
         self.room = workers * concurrency
 
@@ -54,7 +54,7 @@ class _Running:
 
 
 class _Worker:
-    """One process after another that does the work of one worker."""
+    """A worker: a process, and after its death the next one."""
 
     def __init__(self, build: Build[Any]) -> None:
         self.running: dict[int, _Running] = {}
@@ -116,7 +116,7 @@ class _Worker:
                 one.tries += 1
                 if one.tries > TRIES:
                     reason = f"A worker process died {TRIES} times with the same item (exit code {process.exitcode})"
-                    advice = "it may need more memory: take fewer workers, then run the same command again."
+                    advice = "it may need more memory: use fewer workers, then run the same command again."
                     settle(self.running.pop(number).ended, None, WorkerLost(f"{reason}; {advice}"))
             if self.running:
                 self._start()
@@ -124,7 +124,7 @@ class _Worker:
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
     """Run the items that arrive through the pipe until it closes."""
-    # Ctrl-C reaches every process of the terminal; the one that started this one ends it.
+    # Ctrl-C reaches every process of the terminal, but only the parent process should end this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     sending = Lock()

@@ -22,28 +22,28 @@ Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 TRIES = 3
 # Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
-# Results that are wanted in order wait for a slow one before them; this many times the room, nothing more begins.
+# Ordered results wait for a slow one before them; meanwhile at most this many times ``room`` items are begun.
 _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """Report that the workers which had an item have all died."""
+    """Report that every worker that had an item has died."""
 
 
 class Runner(ABC):
-    """Runs items; only the caller, who takes the results, writes anything."""
+    """Runs items; only the caller, which takes the results, writes anything."""
 
     room = 1  # the items that run at the same time
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, each of which builds once, around a function that starts an item."""
+        """Start the workers, each of which builds once, and give the function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
 
         After an error nothing new is started; items in progress finish and are returned, and then the error is raised.
-        The results come as they end, or ordered as the items. Close the generator, so that the workers end with it.
+        The results come as they finish, or in the order of the items. Close the generator to end the workers.
         """
         waiting = iter(items)
         running: dict[Future[Any], Item] = {}
@@ -110,8 +110,8 @@ def as_sent(error: BaseException) -> BaseException:
 def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
     """Choose where items run.
 
-    Without ``workers`` it is this process alone; ``ray`` is the address of a cluster that runs them, and needs their
-    number.
+    Without ``workers``, items run in this process alone; ``ray`` is the address of a cluster that runs the workers, and
+    needs their number.
     """
     from prefrag.pipelines.runners.in_process import InProcess
     from prefrag.pipelines.runners.processes import Processes

@@ -6,9 +6,9 @@ import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
-// More than three lines, to which the style cuts it.
+// More than the three lines to which the style cuts it.
 const SNIPPET = 400;
-// How surely a reader gives a sentence.
+// How sure a reader is of a sentence.
 const GIVEN = { stated: "Stated", probably: "Probably" };
 const BY = { stated: "word for word in a passage", probably: "a sentence that may answer" };
 
@@ -32,7 +32,7 @@ export function answerCard(result, turn, save) {
 }
 
 /**
- * Say a result in one sentence, for those who hear it.
+ * Say a result in one sentence, for screen readers.
  * @param {object} result The result.
  * @returns {string}
  */
@@ -99,14 +99,14 @@ function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
-    // The thing that has the earlier of two dates may have its name in the title.
+    // The answer may be named only in the title, such as the thing with the earlier of two dates.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
       document ? placeLine(document, one.title) : strange("span", one.title)));
 }
 
-// The guess of a reader is in its result alone.
+// A reader's guess, which has a probability, is kept in the result and not shown.
 function guess(result) {
   return result.guess && typeof result.probability !== "number" && make("p", { class: "guess" },
     make("strong", {}, "A guess, not an answer: "), strange("span", result.guess));

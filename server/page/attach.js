@@ -15,7 +15,7 @@ let coming = Promise.resolve();
 /**
  * Connect the files with the page.
  * @param {{mayWrite: () => boolean, changed: () => Promise<any>, documentsView: () => null|{name: string, add: Function}}} around
- *     Whether the key may write; lists the collections anew; the view of documents where it is the one that is shown.
+ *     Whether the key may write; lists the collections anew; the view of documents, if it is the one that is shown.
  */
 export function connectAttachments(around) {
   page = around;

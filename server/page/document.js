@@ -1,4 +1,4 @@
-/** A document opened as the text that was read of it, with its passages marked, and its file to save. */
+/** A document opened as the text that was read from it, with its passages marked, and its file to save. */
 
 import { call, callForFile } from "./api.js";
 import { byId, count, icon, make, strange } from "./dom.js";
@@ -14,7 +14,7 @@ const FILE_STATES = {
 /**
  * Open the document that holds a passage of a result, at that passage.
  * @param {object} passage A document of a result; its collection is in `collection`.
- * @param {string} [sentence] The sentence to mark, where it is not the one of the passage.
+ * @param {string} [sentence] The sentence to mark, if it is not the one of the passage.
  */
 export async function openDocumentOf(passage, sentence = "") {
   const name = passage.collection || (await defaultCollection());
@@ -45,7 +45,7 @@ async function open(name, path, found = null, sentence = "") {
   dialog.querySelector("#document-close").focus();
 }
 
-// What was not laid out yet has an estimated height, so that the first time leads only near it.
+// Parts that are not laid out yet have an estimated height, so the first scroll only comes near.
 function scrollToFound(times = 4) {
   const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
   found?.scrollIntoView({ block: found.matches("img") ? "start" : "center" });
@@ -93,7 +93,7 @@ function passageItem(passage, before, found, sentence) {
     found && make("p", { class: "hint" }, "This is the passage that was found."));
 }
 
-// The page as it looks, below words that can be selected, with the places of the sentence.
+// The page as it looks, under its words, which can be selected, with the sentence marked.
 function pdfPage(name, { id }, found, sentence) {
   const sheet = make("div", { class: "sheet" });
   const told = make("span", { role: "status", class: "hint" });

@@ -10,7 +10,7 @@ import { folderRefusal, sentenceOf, upload } from "./upload.js";
 
 const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
-// With fewer there is nothing to narrow, and folders are open at first.
+// With at most this many documents there is no search, or folders are open at first.
 const FEW = 5, OPEN = 40;
 const MOST_FAILED = 200;
 let status = null;
@@ -41,10 +41,10 @@ async function draw(said = null) {
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
     collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone() : make("p", { class: "notice" }, "This key may read. Uploading and deleting need a key that may write; if you run the service yourself, open the address shown in its terminal."),
+    writes ? dropZone() : make("p", { class: "notice" }, "This key may only read. Uploading and deleting need a key that may write; if you run the service yourself, open the address shown in its terminal."),
     status, list);
   if (!collection) {
-    list.replaceChildren(make("p", { class: "empty" }, "There is nothing yet."));
+    list.replaceChildren(make("p", { class: "empty" }, "There are no documents yet."));
     return;
   }
   try {
@@ -53,7 +53,7 @@ async function draw(said = null) {
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "Its passages did not come from files, so there is nothing to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not kept with an index in Elasticsearch: whoever indexes them is told."));
+    if (!failed) list.append(make("p", { class: "hint" }, "An index in Elasticsearch keeps no list of files that could not be read: whoever indexes them is told."));
     else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
@@ -162,7 +162,7 @@ function failedFiles(failed) {
 async function askToDelete(document) {
   if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.` +
     (document.uploaded !== false ? "" : !collections.find((one) => one.name === chosen)?.follows ? " The file itself stays where it is."
-      : " The file itself stays in the folder, which is followed: it is back here at the next start, or when it changes. To remove it for good, delete the file."), "Delete"))) return;
+      : " The file itself stays in the followed folder, so it comes back here at the next start, or when it changes. To remove it for good, delete the file."), "Delete"))) return;
   try {
     const { deleted, note } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
     collections = await onChange();

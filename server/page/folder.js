@@ -1,10 +1,10 @@
-/** How far the folder is read that `prefrag FOLDER` follows. */
+/** How far the folder that `prefrag FOLDER` follows has been read. */
 
 import { byId } from "./dom.js";
 
 const TEXTS = {
   reading: (name, share) => `Reading ${name}${share} … You can already ask about what has been read.`,
-  away: (name) => `${name} is not there, or cannot be read. What was read before can still be asked.`,
+  away: (name) => `${name} is not there, or cannot be read. You can still ask about what was read before.`,
   failed: (name) => `Changes in ${name} could not be indexed yet: the terminal says why. It will be tried again.`,
 };
 const SOON = 2000, LATER = 15000;
@@ -21,6 +21,6 @@ export function showFolder(listed, again) {
   const text = TEXTS[folder?.state]?.(name, folder.bytes_total ? `: ${Math.floor(100 * folder.bytes_done / folder.bytes_total)}%` : "");
   byId("folder-state").hidden = !text;
   byId("folder-state").textContent = text ?? "";
-  // Where no server answers, the next question says so.
+  // If no server answers, the next question says so.
   if (folder) timer = setTimeout(() => again().catch(() => {}), text ? SOON : LATER);
 }

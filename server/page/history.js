@@ -29,7 +29,7 @@ export function nameOf(conversation) {
   return conversation.name || (conversation.turns[0]?.question ?? "");
 }
 
-/** @param {Conversation} conversation The one to keep, first of all; without room the oldest that are not pinned go. */
+/** @param {Conversation} conversation The one to keep, in front of all; if space runs out, the oldest unpinned ones go. */
 export function keepConversation(conversation) {
   const others = readConversations().filter((one) => one.id !== conversation.id);
   const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);
@@ -44,7 +44,7 @@ export function keepConversation(conversation) {
 }
 
 /**
- * Keep a conversation from a file; no other one goes for it.
+ * Keep a conversation from a file; no other one is dropped for it.
  * @param {Conversation} conversation The conversation.
  * @returns {boolean} Whether there was room.
  */
@@ -59,7 +59,7 @@ export function addConversation(conversation) {
   return true;
 }
 
-/** @param {string} id The conversation to change. @param {{name?: string, pinned?: boolean}} changes What of it. */
+/** @param {string} id The conversation to change. @param {{name?: string, pinned?: boolean}} changes What changes. */
 export function changeConversation(id, changes) {
   const all = readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one));
   localStorage.setItem(NAME, JSON.stringify(all.map(pack)));
@@ -92,7 +92,7 @@ export function historyOf(turns) {
   ]);
 }
 
-// The trace says what the events say.
+// The trace repeats the events, so it is not stored.
 function pack(conversation) {
   return { ...conversation, turns: conversation.turns.map((turn) => ({
     ...turn, result: turn.result && { ...turn.result, trace: undefined },

@@ -16,7 +16,7 @@ export function kindOf(mark) {
 /**
  * Make the badge of a kind: icon and word.
  * @param {"own"|"web"|"attached"} kind The kind.
- * @param {string} [source] The name of the source, where it says more than the word.
+ * @param {string} [source] The name of the source, if it says more than the word.
  * @returns {HTMLElement}
  */
 export function kindBadge(kind, source = "") {
@@ -59,7 +59,7 @@ export function placeOf(document) {
   ].filter(Boolean).join(" · ");
 }
 
-/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and what says so; may be empty. */
+/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and where that stands; may be empty. */
 export function dateOf({ date, date_in: where, modified }) {
   if (date) return where === "name" ? `${date} (from its name)` : date;
   return modified ? `changed ${modified}` : "";
@@ -67,14 +67,14 @@ export function dateOf({ date, date_in: where, modified }) {
 
 const STANDINGS = { superseded: "superseded", draft: "draft", old: "old" };
 
-/** @param {object} document A document that may say of itself that it counts no more. @returns {HTMLElement|undefined} Its mark. */
+/** @param {object} document A document that may call itself superseded, a draft or old. @returns {HTMLElement|undefined} Its mark. */
 export function standingOf({ standing }) {
   return STANDINGS[standing] && make("span", { class: "standing" }, STANDINGS[standing]);
 }
 
 /**
- * Write where a document of a result stands and of when it is.
- * @param {object} document The document. @param {string} [title] Its title, where that is not beside it already.
+ * Write the place and the date of a document of a result.
+ * @param {object} document The document. @param {string} [title] Its title, if that is not beside it already.
  * @returns {Array} What is shown.
  */
 export function placeLine(document, title = "") {

@@ -66,13 +66,13 @@ async function ask(text, isSuggested = false) {
   }
   waiting = true;
   const ready = await areReady().finally(() => { waiting = false; });
-  // What was wrong with a file stands beside the question, which stays.
+  // What is wrong with a file is shown beside the question, which stays.
   if (!ready) return;
   if (question.value.trim() === text) question.value = "";
   fit();
   const earlier = historyOf(conversation.turns);
   const { names, options } = attachment();
-  // What is attached or suggested is asked about certain documents already.
+  // A question with attached files, or a suggested one, is about certain documents already.
   const narrowed = names.length || isSuggested ? { options: {}, words: "" } : narrowing();
   const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...(isSuggested ? onlyOwn() : {}) },
     isSuggested, attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
@@ -198,7 +198,7 @@ document.addEventListener("ask-about", ({ detail }) => {
   attachDocument(detail);
   question.focus();
 });
-// The demo has questions of its own. No query of one that a document has worded leaves the machine.
+// The demo has questions of its own. A document has worded a suggested question: no query for it leaves the machine.
 function suggest() {
   const isDemo = !byId("examples").hidden;
   showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, true));
@@ -288,6 +288,6 @@ byId("theme-button").addEventListener("click", () => {
 showTheme();
 connectConversations({ current: () => conversation, open, begin });
 question.focus();
-// The address of the terminal may be opened in this very tab.
+// The address that the terminal shows may be opened in this very tab.
 addEventListener("hashchange", () => location.hash && start());
 start();

@@ -38,7 +38,7 @@ export function chooseCollection(name) {
   draw();
 }
 
-/** @returns {object} The options of a question of one's own documents alone. */
+/** @returns {object} The options of a question to the user's own documents only. */
 export function onlyOwn() {
   return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
 }
@@ -87,7 +87,7 @@ function draw() {
   byId("closed").hidden = !closed;
   if (closed) {
     const reason = closed.reason ?? "this collection does not allow the web";
-    // A command of the reason stands between backticks.
+    // Commands in the reason stand between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
     byId("closed").title = byId("closed").textContent;

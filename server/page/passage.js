@@ -1,4 +1,4 @@
-/** The panel that shows a passage, with the sentence marked that speaks to the answer. */
+/** The panel that shows a passage and marks the sentence closest to the answer. */
 
 import { openDocumentOf } from "./document.js";
 import { byId, icon, make, strange, webLink } from "./dom.js";
@@ -10,7 +10,7 @@ const dialog = byId("passage");
  * Open a passage; Escape closes it, and the focus goes back to what opened it.
  * @param {object[]} documents The documents of the result.
  * @param {string} mark The mark of the one to show.
- * @param {string} [sentence] The sentence to mark, where it is not the one of the document.
+ * @param {string} [sentence] The sentence to mark, if it is not the one of the document.
  */
 export function openPassage(documents, mark, sentence = "") {
   const place = documents.findIndex((document) => document.mark === mark);

@@ -13,7 +13,7 @@ export class TurnView {
   /**
    * @param {import("./history.js").Turn} turn The turn.
    * @param {() => void} save Keeps it.
-   * @param {() => void} askAgain Puts its question once more.
+   * @param {() => void} askAgain Asks its question again.
    */
   constructor(turn, save, askAgain) {
     this.turn = turn;
@@ -67,7 +67,7 @@ export class TurnView {
     const { turn } = this;
     this.steps.end(turn.result?.usage?.seconds ?? null);
     this.steps.node.hidden = turn.events.length === 0;
-    // What left nothing would leave nothing again.
+    // The same folder, kind and time would again leave no document to search.
     const isRefused = turn.narrowed && turn.failure?.status === 422;
     const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
       isRefused ? "Change folder, kind and time" : "Ask again");

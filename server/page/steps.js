@@ -3,7 +3,7 @@
 import { count, icon, make, strange } from "./dom.js";
 import { sourceName } from "./kinds.js";
 
-// What is shown otherwise: the passages that were observed are those that were found, and the answer stands below.
+// Shown elsewhere: the observed passages are those that were found, and the answer stands below.
 const LEFT_OUT = new Set(["observation", "answer"]);
 const ICONS = {
   thought: "thought", rewritten: "thought", held_back: "shield", closed: "shield", error: "warning", unreadable: "warning",

@@ -1,4 +1,4 @@
-/** Questions to begin with, which the reader answers from one's own documents. */
+/** First questions, which the reader answers from the user's own documents. */
 
 import { call } from "./api.js";
 import { byId, icon, make, strange } from "./dom.js";
@@ -12,7 +12,7 @@ let shown = "";
  * Show the questions of a collection, as soon as the service has found some.
  * @param {string} collection The collection; empty for none.
  * @param {(question: string) => void} ask Asks one.
- * @param {number} [times] How often it is looked again.
+ * @param {number} [times] How many more times to look.
  */
 export async function showSuggestions(collection, ask, times = TIMES) {
   clearTimeout(timer);
@@ -23,7 +23,7 @@ export async function showSuggestions(collection, ask, times = TIMES) {
   try {
     found = await call(`collections/${encodeURIComponent(collection)}/questions`);
   } catch {
-    // Nobody has asked for them.
+    // No error is shown, because nobody asked for suggestions.
     return;
   }
   if (shown !== collection) return;

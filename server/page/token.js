@@ -2,7 +2,7 @@
 
 /**
  * Exchange the token of the address, if it has one, and take it out of the address.
- * @returns {Promise<string>} Why it was refused; nothing where it was taken, or where there was none.
+ * @returns {Promise<string>} Why it was refused; empty if it was accepted, or if there was none.
  */
 export async function useToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
@@ -16,7 +16,7 @@ export async function useToken() {
     });
     return response.ok ? "" : (await response.json()).detail;
   } catch {
-    // Where no server answers, the next request says so.
+    // If no server answers, the next request says so.
     return "";
   }
 }

@@ -11,7 +11,7 @@ export const byName = (one, other) => order(one.name, other.name);
 /** A treegrid: arrows move and fold, Home and End go to the ends, Enter opens, Delete deletes. */
 export class DocumentTree {
   /**
-   * @param {HTMLElement} scroller What scrolls.
+   * @param {HTMLElement} scroller The element that scrolls.
    * @param {{open: (one: object) => void, remove: ((one: object) => void)|null}} actions What can be done with a document.
    */
   constructor(scroller, actions) {
@@ -71,7 +71,7 @@ export class DocumentTree {
     for (let at = first; at <= last; at += 1) wanted.add(at);
     for (const [at, node] of this.drawn) if (!wanted.has(at)) node.remove(), this.drawn.delete(at);
     let next = this.body.firstChild;
-    // What is there stays where it is, so that the focus does.
+    // Rows that are drawn already stay in place, so that the focus stays, too.
     for (const at of [...wanted].sort((one, other) => one - other)) {
       let node = this.drawn.get(at);
       if (node) { next = node.nextSibling; continue; }

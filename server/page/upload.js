@@ -3,13 +3,13 @@
 import { Failure, send } from "./api.js";
 import { describe } from "./failures.js";
 
-export const MAY_NOT_WRITE = "This key may read. Adding files needs a key that may write.";
+export const MAY_NOT_WRITE = "This key may only read. Adding files needs a key that may write.";
 
 /**
  * Upload files.
  * @param {string} collection The collection.
  * @param {File[]} files The files.
- * @param {(words: string) => void} show Is told how far it is.
+ * @param {(words: string) => void} show Is told the progress, in words.
  * @returns {Promise<object>} The report of the service.
  * @throws {Failure}
  */

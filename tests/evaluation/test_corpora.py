@@ -167,7 +167,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
     def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="p.tsv holds no passage"):
             evaluation_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
-        with pytest.raises(ValueError, match="no line of it was taken"):
+        with pytest.raises(ValueError, match="none of its lines is a passage"):
             evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
 
     def test_what_is_skipped_is_reported_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

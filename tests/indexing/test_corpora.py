@@ -76,7 +76,7 @@ class TestACorpus:
         report = index([make("dev.jsonl", '{"id": "q", "question": "Why?"}\n' * 50), make("empty.jsonl", "\n")])
 
         assert [skipped.reason.split(";")[0] for skipped in report.skipped] == [
-            "no line of it was taken",
+            "none of its lines is a passage",
             "it is empty",
         ]
         assert (report.files, report.skipped_lines) == (0, 0)

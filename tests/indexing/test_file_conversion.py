@@ -260,7 +260,7 @@ def test_lines_and_words_that_the_paper_broke_are_joined(converter: FileConverte
     [
         ("a.txt", b"", "empty"),
         ("a.txt", b" \n\t ", "empty"),
-        ("a.txt", b"\xff\xd8\xe0\x01\x02\x03\x81\x9d", "not text, or in an encoding that cannot be found out"),
+        ("a.txt", b"\xff\xd8\xe0\x01\x02\x03\x81\x9d", "not text, or its encoding cannot be determined"),
         ("a.txt", b"one\0two", "not text"),
         ("a.csv", b"name,note\nAda,\0\n", "zero bytes"),
         pytest.param("a.md", b"\xff\xfe\x00", "not UTF-16 text", marks=needs_markdown),

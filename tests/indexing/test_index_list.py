@@ -100,9 +100,9 @@ def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: 
 
 @for_each("name", "../papers", "/", "", ".", "demo", "a/b", "*", "_all")
 def test_a_path_or_the_demo_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot name an index|is kept for the corpus"):
+    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
         drop_index(name)
-    with pytest.raises(ValueError, match="cannot name an index|is kept for the corpus"):
+    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
         drop_index(name, "elasticsearch")
 
 

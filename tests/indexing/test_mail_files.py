@@ -111,7 +111,7 @@ def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
 
 @for_each(
     "data, reason",
-    (b"no mail", "no mail begins"),
+    (b"no mail", "there is no mail in it"),
     (b"From a\n\n", "no text"),
 )
 def test_a_mailbox_without_mails_is_refused(data: bytes, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""How an Elasticsearch is reached: the addresses of its nodes, and the certificates of both sides."""
+"""The connection settings of Elasticsearch: the addresses of its nodes, and the certificates of both sides."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from prefrag.components.settings import settings
 
 
 def connection_settings(hosts: Any = None) -> dict[str, Any]:
-    """Collect the parameters that every client of Elasticsearch and every store needs.
+    """Collect the parameters that every Elasticsearch client and store needs.
 
     ``hosts`` is an address, several separated by commas, or a list; by default `PREFRAG_ELASTICSEARCH_URL`. Raises
-    :class:`Missing` when a file of a certificate is absent.
+    :class:`Missing` when a certificate file does not exist.
     """
     given = hosts or settings.elasticsearch_url
     if isinstance(given, str) and "," in given:
@@ -24,7 +24,7 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     }
     for path in filter(None, files.values()):
         if not path.is_file():
-            raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to those of PEM.")
+            raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to PEM files.")
     return {"hosts": given, **{name: str(path) for name, path in files.items() if path}}
 
 

@@ -1,4 +1,4 @@
-"""The answer whether questions may go to the web, in the `_meta` of an Elasticsearch index."""
+"""Whether questions may go to the web: the user's answer, kept in the `_meta` of an Elasticsearch index."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SECONDS = 3.0
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer, None where there is none; of an alias of several indexes True only where all say yes."""
+    """Read the answer; for an alias of several indexes, None if one has no answer, and True only if all say yes."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
 
 
 def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
-    """Keep the answer, in place of an earlier one."""
+    """Keep the answer, replacing an earlier one."""
     with _connect(store) as client:
         for index, meta in _read_metas(client, store._index).items():
             # The server replaces `_meta` as a whole.
@@ -40,7 +40,7 @@ def check_index(store: ElasticsearchDocumentStore) -> None:
 
 @contextmanager
 def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
-    # The client of the store itself would make a missing index.
+    # The store's own client would create a missing index.
     with (
         explain_failures(store),
         Elasticsearch(store._hosts, api_key=store._handle_auth(), headers=store._headers, **store._kwargs) as client,

@@ -1,4 +1,4 @@
-"""The refusal of filters on a field that no document of an Elasticsearch index has."""
+"""Refuse filters on a field that no document of an Elasticsearch index has."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
-# A word of the title weighs more than one of the text.
+# A word in the title weighs more than one in the text.
 TITLE_FIELD = "title^1.25"
 _OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 
 class KnownFields:
-    """The fields of an index, which the server is asked about once each."""
+    """The fields that an index is known to have, so that the server is asked only once about each."""
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
         self._store = store
@@ -44,14 +44,14 @@ class KnownFields:
 
     def _refuse(self, names: list[str], reply: Any) -> None:
         fields = [name for name in reply["fields"] if not name.startswith("_") and name not in _OWN]
-        # An index without documents has no fields, and whatever is asked of it finds nothing.
+        # An index without documents has no fields, and every search in it finds nothing.
         if fields:
             raise unknown_field(next(name for name in names if name not in self._known), fields)
 
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-    """Count the documents by their texts of one name in the metadata, as `TantivyDocumentStore.count_values` does."""
-    counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # The server gives no more.
+    """Count the documents for each text in one metadata field, as `TantivyDocumentStore.count_values` does."""
+    counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the most that the server returns
     with explain_failures(store):
         query = filter_clause(filters) if filters else None
         reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)

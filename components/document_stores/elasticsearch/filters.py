@@ -1,4 +1,4 @@
-"""Haystack's filters as clauses of Elasticsearch, except those that it would apply wrongly."""
+"""Haystack's filters as Elasticsearch clauses; those that the server would apply wrongly are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ANALYSED = ("title", "content")
 
 
 def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
-    """Translate filters into a clause of a query."""
+    """Translate filters into a query clause."""
     refuse_analysed_fields(filters)
     return _normalize_filters(filters)
 
@@ -34,6 +34,6 @@ def refuse_analysed_fields(filters: Any) -> None:
         and not (filters.get("operator") in ("==", "!=") and filters.get("value") is None)
     ):
         raise FilterError(
-            f"Elasticsearch cannot filter by '{field}', which it keeps as the stems of its words: filter by another "
-            "field of the metadata, or give the passages a copy of it under another name."
+            f"Elasticsearch cannot filter by '{field}', which it stores as word stems: filter by another field of "
+            "the metadata, or give the passages a copy of it under another name."
         )

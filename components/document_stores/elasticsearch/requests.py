@@ -80,9 +80,9 @@ def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, A
         hits = list(reply["hits"]["hits"])
     except (AttributeError, KeyError, TypeError) as error:
         raise DocumentStoreError(
-            f"The server of index '{index}' sent something that is no result of a search: see whether "
+            f"The server of index '{index}' did not send a search result: check that "
             "PREFRAG_ELASTICSEARCH_URL is the address of an Elasticsearch."
         ) from error
     if failed:
-        raise DocumentStoreError(f"Elasticsearch searched only a part of index '{index}': look at its health.")
+        raise DocumentStoreError(f"Elasticsearch searched only a part of index '{index}': check its health.")
     return hits

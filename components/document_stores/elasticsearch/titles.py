@@ -16,9 +16,9 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# The server takes up to 65,536 terms a query.
+# The server takes up to 65,536 terms per query.
 _KEYS_A_SEARCH = 10_000
-# Whether any passage has a title, and any has a key; the server stops at the first.
+# Does any passage have a title, and does any have a title key? The server stops at the first match.
 _HOW_MANY: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -108,7 +108,7 @@ class ElasticsearchTitles:
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
-                f"The Elasticsearch index '{self._index}' was made without keys of titles. Searches work as before; to "
+                f"The Elasticsearch index '{self._index}' was made without title keys. Searches work as before; to "
                 "find passages by the titles that a text mentions, index the documents again with: "
                 "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
             )

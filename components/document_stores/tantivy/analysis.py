@@ -18,7 +18,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# Longer tokens come from broken encodings; in bytes, enough for 80 letters of three bytes each.
+# Bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
 _LONGEST_TOKEN = 255
 
 _RUN = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
@@ -59,5 +59,5 @@ def indexed_form(text: str) -> str:
 
 
 def _pair_signs(run: re.Match[str]) -> str:
-    """Write what has no blanks between its words as pairs of signs, each of which is found."""
+    """Write text without blanks between words as overlapping pairs of characters, so that any pair can be found."""
     return f" {' '.join(map(''.join, pairwise(run.group())))} "

@@ -23,7 +23,7 @@ from prefrag.components.document_stores.tantivy.schema import (
 
 # The weight of a word in the title, relative to one in the text.
 TITLE_BOOST = 1.25
-# The most words whose document frequency is cached; some megabytes.
+# The most words whose document frequency is cached; a few megabytes.
 _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
@@ -34,8 +34,8 @@ _MOST_DOCUMENTS = 512
 class Commit:
     """An index as it is after one commit.
 
-    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has another
-    object, so the caches cannot be out of date.
+    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has an object
+    of its own, so the caches cannot be out of date.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Commit:
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so candidates are checked one by one, in a window that grows
-        # until enough match. Each window is searched anew, because the order of near-equal scores may differ.
+        # until enough match. Each window is searched from the start, because the order of near-equal scores may differ.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -100,7 +100,7 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field of the metadata that no document has."""
+        """Refuse filters on a metadata field that no document has."""
         for name in named_fields(filters) if self.searcher.num_docs else ():
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
@@ -117,7 +117,7 @@ class Commit:
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Go through the documents that match filters, without keeping all in memory."""
+        """Go through the documents that match filters, without keeping them all in memory."""
         query = candidate_query(self._schema, filters) if filters else None
         for document in self._read_all(query if query is not None else Query.all_query()):
             if not filters or matches_filters(filters, document):
@@ -132,7 +132,7 @@ class Commit:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Find the strings that are exact terms of a document."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # A text has a thousand of them: of most it is plain that they are their own terms.
+        # A text has a thousand values, so those that are obviously their own terms skip the call.
         found = {
             value
             for value in values
@@ -144,7 +144,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents by their texts of one name in the metadata."""
+        """Count the documents for each text in one metadata field."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
@@ -154,7 +154,7 @@ class Commit:
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents in whose title or text words occur."""
+        """Count, for each word, the documents with it in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}

@@ -15,9 +15,9 @@ _DAMAGE = ("An IO error occurred", "Data corrupted")
 
 
 def report_damage(method: Method) -> Method:
-    """Make a method of a store raise a DocumentStoreError where the files of its index are damaged.
+    """Make a method of a store raise a DocumentStoreError if the files of its index are damaged.
 
-    A panic of tantivy is no `Exception`, so nothing else would take it for the failure of a search.
+    A tantivy panic is not an `Exception`, so nothing else would treat it as a failed search.
     """
 
     @wraps(method)

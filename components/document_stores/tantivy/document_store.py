@@ -130,7 +130,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field that no document has, with a FilterError that names those that there are."""
+        """Refuse filters on a field that no document has, with a FilterError that lists the existing fields."""
         if index := self._open():
             index.commit().check_fields(filters)
 
@@ -140,7 +140,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Go through what `filter_documents` lists, without keeping all in memory."""
+        """Go through the documents that `filter_documents` lists, without keeping them all in memory."""
         if filters:
             check_filters(filters)
         if index := self._open():
@@ -155,7 +155,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Find the keys, as `title_key` makes them, that are titles of documents. Each takes some microseconds."""
+        """Find the keys, as `title_key` makes them, that are titles of documents. Each takes a few microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -165,8 +165,8 @@ class TantivyDocumentStore(Block):
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, with their BM25 score, best first.
 
-        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. The
-        only document of a title mostly has no score, because there is nothing to rank.
+        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. If
+        only one document has a title, it usually has no score, because there is nothing to rank.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")
@@ -177,21 +177,20 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents by their texts of one name in the metadata, without reading them.
+        """Count the documents for each text in one metadata field, without reading them.
 
-        Of the filters those of `in` and `==` count, which the index applies by itself. A text over 200 characters is
-        left out.
+        Only `in` and `==` filters count, which the index applies by itself. Texts over 200 characters are left out.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
 
     @report_damage
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents in whose title or text words occur, in any inflection with the same stem.
+        """Count, for each word, the documents with any inflection of it (the same stem) in title or text.
 
-        Words are those of a text, or terms from `analyze`. Returns the number of documents, and for every word the
-        number that contain it. A word that the index leaves out, such as a stop word, counts as being in every
-        document, so that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
+        Words come from a text, or are terms from `analyze`. Returns the number of documents, and the number that
+        contain each word. A word that the index leaves out, such as a stop word, counts as being in every document, so
+        that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
@@ -230,7 +229,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
-        """Write documents in the place of those with their ids, and delete others, in one commit.
+        """Write documents, replacing those with the same ids, and delete the outdated ones, in one commit.
 
         Outdated ids that do not exist are ignored. Errors are those of `write_documents`.
         """
@@ -259,18 +258,18 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the answer whether questions over its documents may go to the web; None where there is none."""
+        """Read whether questions over these documents may go to the web; None without an answer."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Keep the answer with the index, in place of an earlier one; DocumentStoreError when there is no index."""
+        """Keep the answer with the index, replacing an earlier one; DocumentStoreError when there is no index."""
         keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
-        # Looked up at every call, so that a running server changes from the demo to `default` when that appears.
+        # Looked up at every call, so that a running server switches from the demo to `default` when that appears.
         return self._check_language(open_index(self._path(), self._latest))
 
     def _open_for_writing(self) -> Index:
@@ -293,12 +292,12 @@ class TantivyDocumentStore(Block):
         return index
 
 
-# Not in the settings themselves, whose every change makes all processes open the index again.
+# A file of its own, because every change of the settings file makes all processes open the index again.
 _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer kept in the folder of an index; None where there is none that can be understood."""
+    """Read the answer kept in the folder of an index; None without a valid one."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -307,7 +306,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Keep the answer, in place of an earlier one."""
+    """Keep the answer, replacing an earlier one."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

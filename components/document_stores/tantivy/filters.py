@@ -1,4 +1,4 @@
-"""Haystack's filters: the check of their form, the query of candidates, and the check of a candidate."""
+"""Haystack's filters: check their form, find candidates, and check each candidate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_filters(filters: Any) -> None:
         for condition in filters["conditions"]:
             check_filters(condition)
     elif not isinstance(filters["field"], str):
-        raise FilterError(f"The field of the filter {filters} is no string.")
+        raise FilterError(f"The field of the filter {filters} is not a string.")
     elif filters["operator"] in ("in", "not in") and not isinstance(filters["value"], list):
         raise FilterError(f"The filter {filters} needs a list as its value.")
     elif filters["operator"] not in ("==", "!=", ">", ">=", "<", "<=", "in", "not in"):

@@ -29,16 +29,16 @@ from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_te
 from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
 
-# Raised when the schema or the analysis changes, so that an index of another format is refused.
+# Increased when the schema or the analysis changes, so that an index of another format is refused.
 _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
 # The file that every commit of tantivy replaces.
 _COMMIT_FILE = "meta.json"
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
-# Bytes; with less a commit may not find room for its files.
+# Bytes; with less free space a commit may not find room for its files.
 _LITTLE_SPACE = 10_000_000
-# A title with at most so many documents is searched together with others, although not all may be needed.
+# Titles with at most this many documents share one search, which reads all of these documents even if few are needed.
 _FEW_DOCUMENTS = 16
 
 # The inode, time in nanoseconds and size in bytes of a file.
@@ -80,7 +80,7 @@ class Index:
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Read the latest commit of any process from disk, unless it is the one that was read last."""
+        """Return the latest commit of any process; one that was read before is not read from disk again."""
         # Checking the file takes a microsecond and never misses a commit before the call, unlike tantivy's own watcher,
         # which polls twice a second.
         current = _file_version(self._commit_file)
@@ -109,7 +109,7 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, best first; the only document of a title may have no score.
+        """Read documents by their titles, best first; if only one document has a title, it may have no score.
 
         ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title.
         """
@@ -152,7 +152,7 @@ class Index:
     ) -> int:
         """Add documents in one commit, all of them or, when this raises, none.
 
-        ``timeout`` is in seconds, while another process writes; ``outdated`` are ids that are deleted in the same
+        ``timeout`` is the seconds to wait while another process writes; ``outdated`` are ids to delete in the same
         commit. Returns the number of documents written; with OVERWRITE the number given. Raises ValueError for metadata
         that cannot be stored unchanged, DuplicateDocumentError when the policy is FAIL or NONE and an id is not new,
         and DocumentStoreError when another process keeps writing or the disk refuses.
@@ -240,19 +240,19 @@ class Index:
 
     def _refusal(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
-        # The writer ends in its own thread, and what it reports does not always tell why.
+        # The writer fails in its own thread, and its error does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _read_sizes(self) -> dict[str, int]:
-        # Of the files that tantivy maps into memory, which it names by the 32 digits of their segment.
+        # Only the files that tantivy maps into memory, which it names by the 32 digits of their segment.
         with os.scandir(self.path) as files:
             return {file.path: file.stat().st_size for file in files if len(file.name.partition(".")[0]) == 32}
 
     def _check_sizes(self) -> None:
-        """Refuse files that have become shorter: whoever reads a mapped file past its end is killed (SIGBUS).
+        """Refuse files that have become shorter: reading a mapped file past its end kills the process (SIGBUS).
 
-        Tantivy never changes a file, so only somebody else can have done it. One file takes about a microsecond.
+        Tantivy never changes a file, so something else must have. Checking a file takes about a microsecond.
         """
         for path, size in self._sizes.items():
             try:
@@ -276,7 +276,7 @@ class Index:
 
 
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
-    """Make the exception of a disk that refused, which tantivy tells in words alone."""
+    """Make the error for a failed write; tantivy reports a full disk only in the text of its message."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)
@@ -294,7 +294,7 @@ def index_exists(path: Path) -> bool:
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """Open the index in a folder, None for one without; all callers share one object a folder.
+    """Open the index in a folder, None if there is none; all callers share one object per folder.
 
     ``latest`` is the index that the caller opened last, and is returned if it is still the one in the folder.
     """
@@ -320,7 +320,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make one where there is none."""
+    """Open the index in a folder, and make one if there is none."""
     if _file_version(path / _SETTINGS_FILE) is None:
         _make_index(path, language or DEFAULT_LANGUAGE)
     index = open_index(path)
@@ -335,7 +335,7 @@ def _make_index(path: Path, language: str) -> None:
         if index_exists(path):
             # Another thread or process has made it in the meantime.
             return
-        raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
+        raise DocumentStoreError(f"{path} is neither empty nor an index: choose a new folder for the index.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))

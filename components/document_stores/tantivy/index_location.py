@@ -1,4 +1,4 @@
-"""Where the indexes of this machine are, and which one is used where none is named."""
+"""Where the indexes of this machine are, and which one is used by default."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def data_directory() -> Path:
 
 
 def is_windows_name(name: str) -> bool:
-    """Check whether Windows keeps a name for a device, with whatever ending."""
+    """Check whether Windows reserves a name for a device, with any ending."""
     return _WINDOWS_NAME.fullmatch(name) is not None
 
 
@@ -54,10 +54,10 @@ def index_path(name: str) -> Path:
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
             f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', "
-            "beginning with a letter or digit, no dot at the end, and none that Windows keeps (con, aux, nul.x)."
+            "beginning with a letter or digit, no dot at the end, and none that Windows reserves (con, aux, nul.x)."
         )
     if name in DEMO_CORPORA:
-        raise ValueError(f"The name '{name}' is kept for the corpus that ships with prefrag: choose another name.")
+        raise ValueError(f"The name '{name}' is reserved for the corpus that ships with prefrag: choose another name.")
     return data_directory() / "indexes" / name
 
 
@@ -69,14 +69,14 @@ def list_names() -> list[str]:
 
 
 def name_others() -> str:
-    """Name those that are there, behind a sentence about one that is not."""
+    """List the existing indexes, to complete a message about one that does not exist."""
     names = list_names()
     more = ", ..." if names[_MOST_NAMED:] else ""
     return f". There are: {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
 
 
 def refuse_demo() -> None:
-    """Make this process use the index ``default`` where none is named, and never the demo in its place."""
+    """Make this process use the index ``default`` when none is named, never the demo in its place."""
     os.environ[INDEX_VARIABLE] = settings.index or DEFAULT_INDEX
 
 
@@ -131,7 +131,7 @@ def _find_demo(name: str) -> Path:
 # The name of each corpus, and its file in the folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Raised when the building changes; as part of the index's name, it makes a new index.
+# Increased when the way of building changes; it is part of the index's name, so that a new index is built.
 _BUILD = 2
 
 
@@ -156,7 +156,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # The time and size only make an edited file another entry of the cache.
+    # The time and size only give an edited file its own entry in the cache.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 

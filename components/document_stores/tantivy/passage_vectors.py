@@ -26,14 +26,14 @@ _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 
 
 class PassageVectors:
-    """Store one vector a passage in a LanceDB table on disk, in the folder of a `TantivyDocumentStore`.
+    """Store one vector per passage in a LanceDB table on disk, in the folder of a `TantivyDocumentStore`.
 
     The texts are stored only in the store: a search finds ids here and reads the passages there, so dense and BM25
     retrieval find the same documents, and a passage deleted from the store is not found. Every embedding model has its
     own table, because the vectors of two models cannot be compared.
 
-    LanceDB was chosen from seven embedded libraries tried with 31,000 vectors of 384 numbers: only with it a process
-    that had the index open saw what another one wrote (Qdrant's local mode and DuckDB lock the second process out,
+    LanceDB was chosen from seven embedded libraries tried with 31,000 vectors of 384 numbers: only LanceDB let a
+    process with the index open see what another one wrote (Qdrant's local mode and DuckDB lock the second process out,
     Chroma keeps returning the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user);
     every write is one atomic commit; and its partitioned index took a quarter of the time of comparing every vector,
     and on real passages found the same five.
@@ -51,7 +51,7 @@ class PassageVectors:
         self.model = model
 
     def count(self) -> int:
-        """Count the vectors; FileNotFoundError where no passage of this index was embedded with this model."""
+        """Count the vectors; FileNotFoundError when no passage of this index was embedded with this model."""
         return int(self._table().count_rows())
 
     def search(
@@ -82,7 +82,7 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """List for every id the fingerprint of the text that was embedded; empty when there is no table."""
+        """Map every id to the fingerprint of the text that was embedded; empty when there is no table."""
         try:
             rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Write vectors to disk, replacing those of the same ids, of which each stands once.
+        """Write vectors to disk, replacing those of the same ids; give each id once.
 
         Raises ValueError when they have another length than those in the table, and DocumentStoreError when the disk
         refuses.

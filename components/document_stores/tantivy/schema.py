@@ -18,7 +18,7 @@ ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
 # An exact term longer than this is stored as its digest, because tantivy silently drops terms over 65,530 bytes.
 LONGEST_TERM = 200
-# Ends the name in the exact term of a value of the metadata.
+# Separates the name from the value in the exact term of a metadata value.
 KEY_END = "\x1f"
 
 
@@ -47,7 +47,7 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """Make the exact term of one value of the metadata."""
+    """Make the exact term of one metadata value."""
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
         # 1, 1.0 and True are equal in Python, and so for a filter.
         value = int(value)
@@ -98,7 +98,7 @@ def _encode(document: Document) -> bytes:
         stored = _ENCODER.encode([document.id, document.content, meta])
         plain = all(isinstance(value, str | int | None) for value in meta.values())
         if not plain and _decode(stored) != [document.id, document.content, meta]:
-            raise ValueError("a tuple, a key that is no string, or a number that is none")
+            raise ValueError("a tuple, a key that is not a string, or NaN")
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"The metadata of document '{document.id}' cannot be stored unchanged ({error}). Use strings, numbers, "

@@ -34,7 +34,7 @@ def text(output: dict[str, Any]) -> str:
 
 
 def test_needs_a_model_unless_it_replays(path: Path):
-    with pytest.raises(ValueError, match="takes a `chat_generator`"):
+    with pytest.raises(ValueError, match="`chat_generator` is needed"):
         recorded(path)
 
 

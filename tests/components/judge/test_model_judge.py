@@ -99,7 +99,7 @@ def test_what_is_not_understood_twice_is_decided_by_the_setting(reply: str, sett
 
 
 def test_doubt_may_end_the_run_with_its_state():
-    with pytest.raises(RunError, match="verdict could not be read twice: set on_doubt to keep or switch") as failure:
+    with pytest.raises(RunError, match="verdict could not be read, even when asked again: set on_doubt") as failure:
         judged(JUDGED, "Perhaps.", on_doubt="end")
 
     assert failure.value.state.usage.llm_calls == {"judge": 2}
@@ -220,7 +220,7 @@ class TestScores:
         assert reached.usage.llm_calls == {"judge": 2}
 
     def test_that_cannot_be_read_twice_may_end_the_run(self):
-        with pytest.raises(RunError, match="could not be read twice"):
+        with pytest.raises(RunError, match="could not be read, even when asked again"):
             self.scored("No.", on_doubt="end")
 
     def test_passages_that_do_not_fit_the_window_have_none(self):

@@ -130,7 +130,7 @@ class TestReply:
 
     @for_each("reply", "", "Perhaps.")
     def test_that_is_not_understood_twice_ends_the_run_where_that_is_set(self, reply: str):
-        with pytest.raises(RunError, match="could not be read twice: set on_doubt to keep") as failure:
+        with pytest.raises(RunError, match="could not be read, even when asked again: set on_doubt to keep") as failure:
             reviewed(reply, on_doubt="end")
 
         assert failure.value.state.usage.llm_calls == {"reviewer": 2}

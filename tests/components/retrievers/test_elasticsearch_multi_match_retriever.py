@@ -177,9 +177,9 @@ async def test_a_blank_query_calls_no_server(query):
         ({"failure": refusal(AuthenticationException, 401)}, "PREFRAG_ELASTICSEARCH_API_KEY"),
         ({"reply": {"timed_out": True, "hits": {"hits": []}}}, "only a part of index 'towns'"),
         ({"reply": {"timed_out": False, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [HIT]}}}, "only a part"),
-        ({"reply": {"took": 1}}, "no result of a search"),
-        ({"reply": "<html>Sign in</html>"}, "no result of a search"),
-        ({"reply": []}, "no result of a search"),
+        ({"reply": {"took": 1}}, "did not send a search result"),
+        ({"reply": "<html>Sign in</html>"}, "did not send a search result"),
+        ({"reply": []}, "did not send a search result"),
     ],
 )
 async def test_failures_and_a_search_of_a_part_of_the_index_say_what_to_do(answer: dict[str, Any], advice: str):

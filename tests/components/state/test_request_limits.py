@@ -30,8 +30,8 @@ class TestAQuestion:
         ("x" * 4_001, "4001 characters"),
         ("\u8c01" * 4_000, "12000 bytes.*1500 Chinese"),
         ("Who \ud800?", "surrogate"),
-        (None, "no text but NoneType"),
-        (5, "no text but int"),
+        (None, "not text but NoneType"),
+        (5, "not text but int"),
     )
     def test_that_no_run_can_answer_is_refused_with_the_reason(self, question: Any, reason: str):
         with pytest.raises(BadInput, match=reason):

@@ -77,8 +77,8 @@ def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
     instructed = replace(state(question="Who paid?"), settings=settings(instructions=PASSAGE))
     attached = replace(state(question="Who paid?"), attached=(document("a", PASSAGE),))
 
-    assert "stand in an earlier answer" in find_origin("Ostermoor Quill million", instructed)
-    assert "stand in an earlier answer" in find_origin("Ostermoor Quill million", attached)
+    assert "come from an earlier answer" in find_origin("Ostermoor Quill million", instructed)
+    assert "come from an earlier answer" in find_origin("Ostermoor Quill million", attached)
 
 
 @for_each(

@@ -201,7 +201,7 @@ class TestWriting:
 
     def test_a_folder_of_something_else_is_left_alone(self, tmp_path):
         (tmp_path / "letter.txt").write_text("dear")
-        with pytest.raises(DocumentStoreError, match="no index and not empty"):
+        with pytest.raises(DocumentStoreError, match="neither empty nor an index"):
             TantivyDocumentStore(path=str(tmp_path)).write_documents([passage("a", "heron")])
         assert [entry.name for entry in tmp_path.iterdir()] == ["letter.txt"]
 
