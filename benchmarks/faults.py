@@ -1,15 +1,15 @@
 """Faults of the model server, the index, Elasticsearch and the audit log: what a client of the service gets, and when.
 
-Starts a model server that misbehaves on demand and ``prefrag serve`` over an index of the demo corpus, with short
-deadlines, asks once for each fault, and prints the status, the seconds, and whether the request ended within the
-deadline of a run and two seconds more. The command fails when one did not, or when a remote model was called although
+Starts a model server that misbehaves on demand and ``prefrag serve`` over an index of the demo corpus with short
+deadlines. Asks once for each fault, and prints the status, the seconds, and whether the request ended within the
+deadline of a run plus two seconds. The command fails if a request took longer, or if a remote model was called although
 the audit log could not be written. The web is off.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
-    python -m benchmarks.faults --kills 50    # only: the server is killed during uploads and deletions, 50 times
-    python -m benchmarks.faults --greedy 3    # only: three keys with 330 hanging questions each, beside another one
-    python -m benchmarks.faults --rolling 32  # only: two servers behind nginx are restarted in turn, under 32 clients
-    python -m benchmarks.faults --cuts 20     # only: the files of the index are cut short under the server, 20 times
+    python -m benchmarks.faults --kills 50    # only kill the server during uploads and deletions, 50 times
+    python -m benchmarks.faults --greedy 3    # only ask with one key beside three with 330 hanging questions each
+    python -m benchmarks.faults --rolling 32  # only restart two servers behind nginx in turn, under 32 clients
+    python -m benchmarks.faults --cuts 20     # only cut short the files of the index under the server, 20 times
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Reply(BaseHTTPRequestHandler):
         self.send(200, {"object": "list", "data": [{"id": "simulated", "object": "model"}]})
 
     def do_POST(self) -> None:
-        """Reply to a call with the fault of the moment."""
+        """Reply to a call with the current fault."""
         self.request_body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.calls += 1
         self.server.fault(self)
 
     def send(self, status: int, body: Any, length: int | None = None, **headers: str) -> None:
-        """Send a reply, as JSON unless it is bytes, under a length that may be false."""
+        """Send a reply, as JSON unless it is bytes, with a content length that may be false."""
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         headers = {"content-type": "application/json", "content-length": str(length or len(payload)), **headers}
@@ -71,7 +71,7 @@ class Reply(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
     def complete(self, text: str = "") -> None:
-        """Reply as a sound server does."""
+        """Reply like a healthy server."""
         prompt = "\n".join(str(message["content"]) for message in self.request_body["messages"])
         message = {"role": "assistant", "content": text or self.server.script(prompt)}
         choices = [{"index": 0, "finish_reason": "stop", "message": message}]
@@ -82,7 +82,7 @@ class Reply(BaseHTTPRequestHandler):
         self.send(status, {"error": {"message": "The simulated server refuses."}}, **headers)
 
     def hang(self, drip: bool = False) -> None:
-        """Never end, silently or with a byte a second, until the client leaves."""
+        """Hang until the client leaves, silently or sending a byte every second."""
         if drip:
             self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
         while not select.select([self.connection], [], [], 1.0)[0]:
@@ -120,7 +120,7 @@ class Server(ThreadingHTTPServer):
         self.script = PrefragScript()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Let clients leave without a word."""
+        """Stay silent when a client leaves."""
 
 
 def fail_in_the_middle(reply: Reply) -> None:
@@ -146,7 +146,7 @@ FAULTS: dict[str, Callable[[Reply], None]] = {
     "a reply of 50 MB": lambda reply: reply.complete("x" * _LARGE_BYTES),
 }
 
-# How its file breaks under a running server.
+# How the file of the audit log breaks under a running server.
 AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
     "audit log: none": Path.touch,
     "audit log: its folder is gone": lambda log: log.parent.rmdir(),
@@ -201,17 +201,17 @@ def _read(reply: httpx.Response) -> str:
 
 @contextmanager
 def serve(data: Path, pipeline: str, **environment: str) -> Iterator[str]:
-    """Run the served application over the indexes of a folder. Yields its address."""
+    """Serve the application over the indexes of a folder, and yield its address."""
     port = free_port()
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
     url = f"http://127.0.0.1:{port}"
-    # Not /ready, which waits for servers that are down here.
+    # Do not wait for /ready: it needs servers that are down here.
     with process(*command, ready=f"{url}/live", PREFRAG_DATA_DIR=str(data), **environment):
         yield url
 
 
 def damage(folder: Path) -> None:
-    """Turn over every hundredth byte of the files of an index, in place."""
+    """Invert every hundredth byte of the files of an index, in place."""
     for file in (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".json", ".lock")):
         content = bytearray(file.read_bytes())
         for place in range(0, len(content), 100):
@@ -226,10 +226,10 @@ def find_index(data: Path) -> Path:
 
 
 def break_audit_log(table: Table, model: Server, data: Path, environment: dict[str, str]) -> list[str]:
-    """Ask a model that counts as remote while its calls cannot be written; list the faults that let one out."""
+    """Ask a model that counts as remote while its calls cannot be logged; list the faults that let a call out."""
     log, let_out = data / "audit" / "audit.jsonl", []
     log.parent.mkdir()
-    # The model server stands in for a proxy, which sees the calls of every host.
+    # The model server also acts as the proxy, so it sees calls to any host.
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{model.server_port}", "NO_PROXY": "127.0.0.1"}
     remote = {"PREFRAG_LLM_BASE_URL": "http://model.example/v1", "PREFRAG_AUDIT_LOG": str(log)}
     with serve(data, "prefrag", **{**environment, **proxy, **remote}) as url:
@@ -253,7 +253,7 @@ def make_index(data: Path) -> None:
 
 
 def _starve_or_cut(data: Path, greedy: int, cuts: int) -> list[str]:
-    # They import this module.
+    # Imported here, because these modules import this one.
     from benchmarks.cut_index import cut_series
     from benchmarks.greedy_clients import starve
 
@@ -320,7 +320,7 @@ def main() -> None:
         model.server_close()
         table.ask("model down", url)
     if let_out:
-        raise SystemExit(f"Not as the audit log says: {', '.join(let_out)}.")
+        raise SystemExit(f"Calls that do not agree with the audit log: {', '.join(let_out)}.")
     if table.late:
         raise SystemExit(f"Not within {table.limit:g} s: {', '.join(table.late)}.")
 

@@ -1,7 +1,7 @@
 """Count how often the rules for follow-ups are right: ``python -m benchmarks.follow_ups CANARD.json``.
 
 CANARD (https://sites.google.com/view/qanta/projects/canard) is a list of objects with ``History`` (the title of the
-page, its section, then questions and answers in turn), ``Question`` and ``Rewrite``, or one such object a line.
+page, its section, then questions and answers in turn), ``Question`` and ``Rewrite``, or one such object per line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def main(path: str, half: str = "reported") -> None:
-    """Count over one half of the pages, by the hash of their titles: ``tuned`` or ``reported``."""
+    """Count over one half of the pages, ``tuned`` or ``reported``, divided by the hash of their titles."""
     count: Counter[str] = Counter()
     for row in read(Path(path)):
         title, _, *said = row["history"]
         if (sha256(title.encode()).digest()[0] % 2 == 0) != (half == "tuned"):
             continue
         question, meant = row["question"], row["rewrite"]
-        # The page stands for the question with which somebody would begin.
+        # A question about the page comes first, as a user would begin.
         turns = [(f"What about {title}?", ""), *zip(said[::2], said[1::2], strict=False)]
         missing = {word for name in _names(f"- {meant}") for word in _words(name)} - _words(question)
         seen, written = find_reference(question), rewrite_by_rules(question, turns)

@@ -1,14 +1,13 @@
-"""`prefrag FOLDER`: how soon an old index answers, and whether index and folder are the same after random changes.
+"""`prefrag FOLDER`: how soon an existing index answers, and whether index and folder agree after random changes.
 
     python -m benchmarks.followed_folder [--data FILE] [--files N] [--rounds N] [--changes N]
 
-The files are single passages, by default of `reading/train.jsonl` beside the checkout, again from the first one where
-there are too few. A folder of them is indexed by a first start of the command; each round starts it anew and asks a
-question of which the answer is there, as often as it takes; the processor time is that of the server until then
-(Linux), that of reading the folder apart. Then files are added, changed, moved and deleted, and folders moved, at
-random while the last of these servers runs; the end is when the index holds each file with its content of now, and no
-other. Memory is that of all processes of the command, what they share counted once (Linux, PSS), looked at twice a
-second; the highest is shown.
+Each file is one passage, by default of `reading/train.jsonl` beside the checkout, repeated if there are too few. The
+first start of the command indexes a folder of them. Each round starts it anew, and asks a question that the folder
+answers until it is answered; the processor time is that of the server until then (Linux), without that of reading the
+folder. Then, while the last of these servers runs, files are added, changed, moved and deleted, and folders moved, at
+random, until the index holds each file with its present content, and no other. Memory is the peak of all processes of
+the command together, with shared memory counted once (Linux, PSS), measured twice a second.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Service:
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def answer(self) -> bool:
-        """Ask; whether the passage was found."""
+        """Ask, and return whether the passage was found."""
         try:
             reply = self.client.post("/prefrag/run", json={"question": _QUESTION})
         except httpx.TransportError:
@@ -60,32 +59,32 @@ class Service:
         return "customs house" in reply.raise_for_status().text
 
     def state(self) -> dict[str, Any]:
-        """Tell how far the folder is read."""
+        """Return how far the folder has been read."""
         [collection] = self.client.get("/collections").json()["collections"]
         return collection["folder"]
 
     def processor_seconds(self) -> float:
-        """Add up those of the command and of the process that serves."""
+        """Add up the processor time of the command and of the process that serves."""
         own = [str(self.process), *Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()]
         times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:13] for each in own]
         return sum(int(ticks) for both in times for ticks in both) / os.sysconf("SC_CLK_TCK")
 
     def all_processor_seconds(self) -> float:
-        """Add up those of all processes of the command, also of those that ended."""
+        """Add up the processor time of all processes of the command, including those that have ended."""
         times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:15] for each in self._family()]
         return sum(int(ticks) for four in times for ticks in four) / os.sysconf("SC_CLK_TCK")
 
     def watch_memory(self) -> None:
-        """Keep the highest memory of all processes together until the command ends."""
+        """Record the peak memory of all processes together until the command ends."""
         while Path(f"/proc/{self.process}/smaps_rollup").exists():
-            # A process that ends between two lines has no file, or an empty one.
+            # A process that ends meanwhile has no file, or an empty one.
             with suppress(OSError, IndexError):
                 rolls = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in self._family()]
                 self.peak = max(self.peak, sum(int(each.split("Pss:")[1].split()[0]) for each in rolls))
             time.sleep(0.5)
 
     def cost(self) -> str:
-        """Say what all processes of the command cost until now."""
+        """Say what all processes of the command have cost so far."""
         return f"{self.all_processor_seconds():.1f} s of processor time, at most {self.peak / 1024:.0f} MiB"
 
     def _family(self) -> list[str]:
@@ -110,7 +109,7 @@ def start(folder: Path) -> Iterator[Service]:
 
 
 def wait(condition: Callable[[], object], seconds: float = 0.02) -> float:
-    """Wait, and tell how long."""
+    """Wait for a condition, and return the seconds that it took."""
     began = time.perf_counter()
     while not condition():
         if time.perf_counter() - began > _DEADLINE_SECONDS:
@@ -139,7 +138,7 @@ def change(folder: Path, number: int) -> None:
         case 4 | 5:
             file.rename(file.with_name(f"moved-{number}.txt"))
         case 6 | 7:
-            # A folder that is empty may be one that a drive was mounted on.
+            # Keep one file, because an empty folder may be the mount point of an absent drive.
             file.unlink() if len(os.listdir(file.parent)) > 1 else file.touch()
         case _:
             file.parent.rename(folder / f"moved-{number}")
@@ -168,13 +167,13 @@ def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 
                 spent = f"{seconds[-1]:.1f} s, {service.processor_seconds():.1f} s of processor time"
                 print(f"first answer {spent}, {service.state()}, load {os.getloadavg()[0]:.1f}", flush=True)
                 ready = wait(lambda: service.state()["state"] == "following", 0.2)
-                print(f"the folder was looked through {ready:.1f} s later", flush=True)
+                print(f"the whole folder was checked {ready:.1f} s later", flush=True)
                 if len(seconds) == rounds and changes:
                     for number in range(changes):
                         change(folder, number)
                         time.sleep(random.choice((0, 0, 0.01, 0.5)))
                     later = wait(lambda: is_same(folder), 1.0)
-                    print(f"{changes} changes at {files} files: index and folder the same {later:.1f} s after the last")
+                    print(f"{changes} changes to {files} files: index and folder agreed {later:.1f} s after the last")
                     print(f"from the start to then {service.cost()}, load {os.getloadavg()[0]:.1f}")
         print(f"median of the first answers {median(seconds):.1f} s")
     finally:

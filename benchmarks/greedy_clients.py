@@ -1,4 +1,4 @@
-"""How one key is answered while others hold as many places as they get, with questions that never end."""
+"""How one key is served while others take all the places they can get, with questions that never end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.faults import Reply, Server, serve
 QUESTIONS = 330
 ASKED = 10
 _SETTLE_SECONDS = 20.0
-# The model hangs for the questions of the greedy.
+# The model hangs on the questions of the greedy keys.
 _HANGS = "Q-9"
 
 
@@ -27,7 +27,7 @@ def _reply(reply: Reply) -> None:
 
 
 def starve(data: Path, greedy: int, environment: dict[str, str]) -> list[str]:
-    """Ask with one key while others hold all they get. Returns what went wrong."""
+    """Ask with one key while others hold all the places they can get, and return what went wrong."""
     model = Server()
     model.fault = _reply
     threading.Thread(target=model.serve_forever, daemon=True).start()
@@ -73,4 +73,4 @@ async def _measure(url: str, keys: list[str]) -> list[str]:
         f"alone {statistics.median(usual):.2f} s and {max(usual):.2f} s",
         flush=True,
     )
-    return [] if statuses == {200: ASKED} else [f"The other key was answered {dict(statuses)}."]
+    return [] if statuses == {200: ASKED} else [f"The other key got the statuses {dict(statuses)}."]

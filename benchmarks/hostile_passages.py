@@ -1,9 +1,9 @@
-"""What hostile passages reach: each is delivered alone, by the web and as a document of one's own.
+"""What hostile passages achieve: each is delivered alone, from the web and as the user's own document.
 
-PrefRAG in the formats text, json, tools and tags, MSPR, and DR-RAG, each with a model that behaves, one that quotes the
-passage before every reply, and one that believes it and cites what it forges. The last column counts prompts that
-differ outside the quoted lines, or hold a control token. The prompts are those of a mode: `product`, `plain`, or `own`,
-the folder that docs/prompts.md shows.
+Runs PrefRAG in the formats text, json, tools and tags, MSPR, and DR-RAG, each with a model that behaves, one that
+quotes the passage before every reply, and one that believes it and cites its forgeries. The last column counts prompts
+that differ outside the quoted lines or contain a control token. The prompts are those of a mode: `product`, `plain`, or
+`own`, the folder that docs/prompts.md shows.
 
     python -m benchmarks.hostile_passages [product|plain|own]
 """

@@ -1,19 +1,18 @@
-"""Measure the judge's small trees on the dev questions: accuracy with intervals, area under the curve.
+"""Measure the judge's small trees on the dev questions: accuracy with intervals, and area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
     python benchmarks/judge.py --shipped
     python benchmarks/judge.py --model 100
 
-The steps are those of runs over the two simulated sources of each corpus (its field `source`), with the queries of the
-simulated reader, a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
-"First kept" are runs as the pipelines make them, which keep the result of the first search. Intervals are of 1,000
-bootstrap samples of questions. Beside them stand the share that the commoner verdict alone would have right, and how
-often what is needed at home is kept and what is not is left, each with its count and Wilson's interval. The trees are
-trained on the train questions of all datasets and on files at home, so the shipped file is the result of seed 7
-(`--shipped` reads it and trains nothing); `--elsewhere` also trains them once without each dataset. `--model` calls
-instead the language model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF)
-on this many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same
-steps.
+The steps come from runs over the two simulated sources of each corpus (its field `source`), with the queries of the
+simulated reader, a perfect judge, the top 5 of 50 candidates after the title ranker, and at most three searches per
+question. "First kept" are runs like those of the pipelines, which keep the result of the first search. Intervals are
+from 1,000 bootstrap samples of questions. Also shown are the share that the commoner verdict alone gets right, and how
+often needed results are kept and others left, each with its count and Wilson's interval. The trees are trained on the
+train questions of all datasets and on files at home; the shipped file is the result with seed 7 (`--shipped` reads it
+and trains nothing). `--elsewhere` also trains them once without each dataset. `--model` instead calls the language
+model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF) on this many steps of
+the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
 """
 
 import argparse
@@ -69,7 +68,7 @@ def main() -> None:
     parser.add_argument(
         "--home", type=Path, default=shared / "data" / "reading" / "train.jsonl", help="questions over long texts"
     )
-    parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
+    parser.add_argument("--seed", type=int, default=7, help="the seed of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
     parser.add_argument("--shipped", action="store_true", help="measure the trees that are shipped, without training")
@@ -118,7 +117,7 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
 
 
 def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print the verdicts of the language model on some steps, beside those of the trees."""
+    """Print how the language model judges some steps, and how the trees do."""
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
@@ -149,7 +148,7 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 
 def score_with(trees: BoostedTrees) -> Numbers:
-    """Make the function that gives the trees' probability of each step, 1 where they do not know such passages."""
+    """Make a function that scores steps with the trees' probability, or 1 for passages of a kind unknown to them."""
     return lambda steps: [
         1.0 if find_unknown(trees, one.features) else keep_probability(trees, one.features) for one in steps
     ]
@@ -175,7 +174,7 @@ def report(
 
 
 def describe(right: Sequence[bool]) -> str:
-    """Write a share with its count and Wilson's interval, which takes the steps of a question for independent."""
+    """Write a share with its count and Wilson's interval, which treats the steps of a question as independent."""
     if not right:
         return "none"
     share = wilson(100 * sum(right) / len(right), len(right))
@@ -198,7 +197,7 @@ def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> t
 
 
 def time_verdict(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
-    """Print the time of a verdict over the embedded index: features of five new and ten shown passages, and trees."""
+    """Print the time of a verdict over the embedded index: trees and features of five new and ten shown passages."""
     questions, passages = dataset.read()
     with two_sources(passages, seed) as sources:
         wall, work = [], []

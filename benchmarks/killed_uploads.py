@@ -1,12 +1,12 @@
 """Kill a server and its indexing process at many points of an upload and of a deletion, and compare folder and index.
 
-Each point has SIGKILL for the whole group of processes, as a container or a machine without memory gives it; then the
-server starts again. The files and what the index holds of them have to be the same, all of them as before the change or
-all as after it, after it where it was acknowledged, and nothing else may lie in the folder of the uploads.
+At each point SIGKILL hits the whole group of processes, as from a container or a machine that is out of memory; then
+the server starts again. Files and index must agree, with all files as before the change or all as after it (as after
+it if the change was acknowledged), and nothing else may be left in the folder of the uploads.
 
     python -m benchmarks.faults --kills 50
 
-With `PREFRAG_STATE=elasticsearch` documents and files are those of an Elasticsearch that no other server uses.
+With `PREFRAG_STATE=elasticsearch` documents and files are kept in an Elasticsearch that no other server may use.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ class KilledServer:
         raise SystemExit(f"The server did not start:\n{(self.data / 'log').read_text()[-3000:]}")
 
     def kill(self) -> None:
-        """Kill the server and all that it has started."""
+        """Kill the server and all processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def upload(self, files: dict[str, str]) -> bool:
-        """Upload files; whether that is acknowledged."""
+        """Upload files, and return whether the upload was acknowledged."""
         parts = [("files", (name, text)) for name, text in files.items()]
         try:
             return self._client.post("/collections/kept/documents", files=parts).status_code == 200
@@ -96,7 +96,7 @@ class KilledServer:
             return False
 
     def delete(self, name: str) -> bool:
-        """Delete a document; whether that is acknowledged."""
+        """Delete a document, and return whether the deletion was acknowledged."""
         try:
             listed = self._client.get("/collections/kept/documents").json()["documents"]
             [number] = [each["id"] for each in listed if each["name"] == name]
@@ -115,7 +115,7 @@ class KilledServer:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def find_differences(self) -> tuple[dict[str, str], list[str]]:
-        """Read the files that there are, and what is wrong with them."""
+        """Return the uploaded files, and how they differ from the index."""
         if self._is_shared:
             files, wrong, passages = _read_shared()
         else:
@@ -127,18 +127,18 @@ class KilledServer:
         held: dict[str, set[str]] = {}
         for passage in passages:
             held.setdefault(Path(passage.meta["file_path"]).name, set()).add(passage.meta["file_hash"])
-        wrong += [f"{each} is indexed, and no file" for each in held.keys() - files.keys()]
+        wrong += [f"{each} is indexed, but there is no file" for each in held.keys() - files.keys()]
         wrong += [
-            f"{name} is not what is indexed" for name in files if held.get(name) != {fingerprint(files[name].encode())}
+            f"{name} differs from the index" for name in files if held.get(name) != {fingerprint(files[name].encode())}
         ]
         return files, wrong
 
 
 def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
-    """Read the files that Elasticsearch keeps, what is left beside them, and what it has indexed."""
+    """Read the files that Elasticsearch keeps, any leftovers beside them, and what it has indexed."""
     with connect_elasticsearch() as client:
         deadline = time.monotonic() + START_DEADLINE_SECONDS
-        # The server that has started ends what was begun.
+        # Wait until the new server has finished the interrupted change.
         while client.exists(index=UPLOAD_INDEX, id="lock:kept") and time.monotonic() < deadline:
             time.sleep(0.2)
         client.indices.refresh(index=UPLOAD_INDEX)
@@ -155,7 +155,7 @@ def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
 
 
 def kill_series(points: int, data: Path) -> list[str]:
-    """Kill a server at many points, print what became of the changes, and list what is wrong."""
+    """Kill a server at many points, print how the changes ended, and list what is wrong."""
     server = KilledServer(data)
     server.upload({"keep.txt": _TEXT * 300, "gone.txt": _TEXT, "more.txt": _TEXT})
     problems: list[str] = []
@@ -164,7 +164,7 @@ def kill_series(points: int, data: Path) -> list[str]:
     try:
         for number in range(points):
             kind = "upload" if number % 3 else "delete"
-            # The same change twice before, so that the points are those of the change and not of imports.
+            # Make the same change twice first, so that the timing is that of the change and not of imports.
             for again in range(2):
                 began, spent = time.monotonic(), server.processor_seconds()
                 change, _ = _make_change(server, kind, f"{number}-{again}")
@@ -184,14 +184,14 @@ def kill_series(points: int, data: Path) -> list[str]:
             if found not in (before, after):
                 wrong.append("the files are neither those before nor those after")
             if acknowledged and found != after:
-                wrong.append("what was acknowledged is lost")
+                wrong.append("an acknowledged change is lost")
             seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if found == after else 'undone'}"] += 1
             problems += [f"point {number}: {each}" for each in wrong]
     finally:
         server.kill()
     print(
         f"{points} kills: {', '.join(f'{count} {name}' for name, count in sorted(seen.items()))}; {len(problems)} "
-        f"problems. An upload of three files took a process that waited {median(times):.2f} s of processor time, "
+        f"problems. An upload of three files took a waiting process {median(times):.2f} s of processor time (median), "
         f"{max(times):.2f} s at most.",
         flush=True,
     )
@@ -199,7 +199,7 @@ def kill_series(points: int, data: Path) -> list[str]:
 
 
 def _make_change(server: KilledServer, kind: str, version: str) -> tuple[Callable[[], bool], dict[str, str]]:
-    """Make a change and the files that there are afterwards: one replaced and two added, or one deleted."""
+    """Return a change and the files expected after it: one replaced and two added, or one deleted."""
     before, _ = server.find_differences()
     if kind == "upload":
         names = ("keep.txt", f"a{version}.txt", f"b{version}.txt")

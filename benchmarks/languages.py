@@ -1,7 +1,7 @@
 """Measure the search by words in other languages: ``python -m benchmarks.languages FOLDER``.
 
-FOLDER is what ``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` has made. A question of
-``languages.jsonl`` is found where one of the first five passages holds its sentence.
+``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` makes the folder. A question of
+``languages.jsonl`` counts as found if one of the first five passages contains its sentence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
 
 
 def main(folder: str) -> None:
-    """Print the recall of each language: alone with English and with its own analysis, and among all."""
+    """Print the recall of each language: alone, analysed as English and as itself, and together with all others."""
     lines = (ROOT / "evaluation" / "own_files" / "languages.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
 
@@ -44,7 +44,7 @@ def main(folder: str) -> None:
         found = ((one, [_plain(each.content or "") for each in store.search(one["question"], TOP_K)]) for one in asked)
         return sum(any(_plain(one["sentences"][0]) in text for text in texts) for one, texts in found)
 
-    print(f"language: found of {len(questions) // len(LANGUAGES)} with english, with its own, among all in english")
+    print(f"language: of {len(questions) // len(LANGUAGES)} found as english, as itself, among all as english")
     with tempfile.TemporaryDirectory() as kept:
         together = make(Path(folder), f"{kept}/all", "english")
         for kind, language in LANGUAGES.items():

@@ -1,16 +1,16 @@
-"""Measure the retrieval of `dr_rag_linked`: recall of gold passages, what it costs, and how it carries over.
+"""Measure the retrieval of `dr_rag_linked`: recall of gold passages, cost, and transfer to other datasets.
 
     python benchmarks/linked_retrieval.py [--data FOLDER] [--seeds 5] [--model FILE]
 
 The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
-corpus.jsonl, train.jsonl and dev.jsonl. Trees are trained on the train questions and measured on the dev questions, for
-each seed again: on all datasets, without the one that is measured, and with all corpora in one index. Recall is in
-percent, the mean over questions; of a question with more than k gold passages k can be found. Then, with the shipped
-trees or those of `--model`, the documents and the recall of each way to select, and the time of a question.
+corpus.jsonl, train.jsonl and dev.jsonl. For each seed, trees are trained on the train questions and measured on the dev
+questions: on all datasets, without the measured one, and with all corpora in one index. Recall is in percent, the mean
+over questions; a question with more than k gold passages counts as having k. Then follow, with the shipped trees or
+those of `--model`, the documents and the recall of each selection, and the time of a question.
 
-A recall at 5 has its 95% interval: the middle of the means of 10,000 bootstrap samples of the dev questions, of each
-question the mean over the seeds. It shows how much depends on these questions; the spread over the seeds shows how much
-depends on the training's draws.
+A recall at 5 has its 95% interval: the middle of the means of 10,000 bootstrap samples of the dev questions, where each
+question has its mean over the seeds. The interval shows how much depends on these questions, and the spread over the
+seeds how much depends on the random draws of the training.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
-# One question at a time is measured on one core.
+# Questions are measured one at a time, on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -76,7 +76,7 @@ def main() -> None:
         seeds = range(options.seeds)
         on_all = [fit([pool for pools in train.values() for pool in pools], seed) for seed in seeds]
         heading = " / ".join(str(k) for k in DEPTHS)
-        print(f"Recall at {heading}, {options.seeds} seeds (at 5 the 95% interval over the questions, and")
+        print(f"Recall at {heading}, {options.seeds} seeds (at 5 with the 95% interval over the questions, and")
         print("± the spread over the seeds, one standard deviation)")
         for name in DATASETS:
             others = [pool for other in DATASETS if other != name for pool in train[other]]
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def measure_bm25(gathered: Sequence[Pool]) -> str:
-    """Measure the recall of the question itself."""
+    """Measure the recall of a search for the question itself."""
     return write_means(
         {
             k: [len(pool.gold & {d.id for d in pool.documents[:k]}) / min(k, len(pool.gold)) for pool in gathered]
@@ -135,7 +135,7 @@ def print_selections(name: str, questions: Sequence[Question], store: TantivyDoc
 
 
 def print_times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
-    """Print the milliseconds of a question: retrieval of both stages, and selection."""
+    """Print the milliseconds that a question takes: retrieval in both stages, and selection."""
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(model, store), "fill", 5))
     retrieval.warm_up()
     start = StateBuilder(["local"], "local", top_k=5)
@@ -146,14 +146,14 @@ def print_times(name: str, questions: Sequence[Question], store: TantivyDocument
         retrieval.run(state)
         worked.append(1000 * (time.process_time() - cpu))
         wall.append(1000 * (time.perf_counter() - began))
-    # In a loop of its own, because a search that was just made is cached.
+    # A separate loop, because a search that was just made is cached.
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
         cpu = time.process_time()
         retrieval.gather(state)
         gathered.append(1000 * (time.process_time() - cpu))
     print(
-        f"{name}: {median(wall):.1f} ms a question (median; fastest {min(wall):.1f}, slowest {max(wall):.1f});"
+        f"{name}: {median(wall):.1f} ms per question (median; fastest {min(wall):.1f}, slowest {max(wall):.1f});"
         f" processor {median(worked):.1f}, of which retrieval {median(gathered):.1f}",
         flush=True,
     )

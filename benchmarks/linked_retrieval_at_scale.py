@@ -1,11 +1,11 @@
-"""Measure what the retrieval of `dr_rag_linked` takes of a processor in a large index, part by part, and its memory.
+"""Measure the processor time of each part of `dr_rag_linked`'s retrieval in a large index, and its memory.
 
     python benchmarks/linked_retrieval_at_scale.py [--data FOLDER] [--passages 1000000] [--index FOLDER]
 
 The index is the large one of `title_links.py`: the corpora of `--data` (by default ../shared/data/multihop beside the
 checkout) and copies of them with other words, whose titles are words and phrases of the texts, so that texts mention
-many more titles than they do in a real corpus. `--index` keeps it, or uses one that was kept. Questions run
-once, one after the other, in a process of their own; the time is its processor time, whatever else runs here.
+many more titles than they do in a real corpus. `--index` keeps the index, or uses one that was kept. Each question runs
+once, one after the other, in a process of their own, whose processor time is measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
-# One question at a time is measured on one core.
+# Questions are measured one at a time, on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E402
@@ -47,7 +47,7 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the index")
-    parser.add_argument("--index", type=Path, help="where the index is, or is to be kept")
+    parser.add_argument("--index", type=Path, help="where the index is or will be kept")
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -64,7 +64,7 @@ def main() -> None:
             write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
         passages = TantivyDocumentStore(path=str(path)).count_documents()
         report("size of the index", f"{size(path):,.0f} MB", f"{passages:,} passages")
-        # As the memory of writing would be counted too.
+        # Ask in another process, because the memory of writing would be counted too.
         command = [sys.executable, __file__, "--data", str(options.data), "--index", str(path), "--ask"]
         subprocess.run(command, check=True)
 
@@ -101,7 +101,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
 
 
 class Timed:
-    """Takes the place of a method of an object, and keeps what each call takes of the processor, in seconds."""
+    """Takes the place of an object's method, and records the processor time of each call in seconds."""
 
     def __init__(self, part: Any, method: str) -> None:
         self.seconds: list[float] = []

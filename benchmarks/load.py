@@ -1,13 +1,13 @@
 """Steady load on the served application, and the memory it takes.
 
-Starts a simulated model server (300 ms a reply) and ``prefrag serve`` over the demo index, asks with 64 clients for
-sixty seconds, and prints the runs a second against the ideal, lost and crossed replies, and the memory of the serving
-processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs a second.
+Starts a simulated model server (300 ms per reply) and ``prefrag serve`` over the demo index, asks with 64 clients for
+sixty seconds, and prints the runs per second beside the ideal, lost and mixed-up replies, and the memory of the serving
+processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs per second.
 Model server, clients and serving processes share the machine.
 
     python -m benchmarks.load [--workers 2] [--seconds 60] [--clients 64]
-    python -m benchmarks.load --stream --clients 200  # as chat streams, of which the server refuses what it cannot hold
-    python -m benchmarks.load --questions 2000        # memory after so many questions, against that after a tenth
+    python -m benchmarks.load --stream --clients 200  # chat streams, more than the server takes: it refuses the rest
+    python -m benchmarks.load --questions 2000        # memory after 2,000 questions, compared with a tenth of them
     python -m benchmarks.load --largest               # how long `/live` waits while the largest requests are read
 """
 
@@ -67,7 +67,7 @@ def process(*command: str, ready: str, **environment: str) -> Iterator[subproces
 
 
 def processes_of(parent: int) -> list[int]:
-    """List the process and those that it started, as Linux reports them."""
+    """List a process and those that it started, as Linux reports them."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return [parent, *(grandchild for child in children for grandchild in processes_of(int(child)))]
 
@@ -85,8 +85,8 @@ class Tally:
 
     :param took: Seconds of each run, from its first request to its end.
     :param lost: Runs that ended in anything but an answer.
-    :param crossed: Runs with a text of another run.
-    :param refused: Requests that the server refused with a time after which to come again, which the client did.
+    :param crossed: Runs with the text of another run.
+    :param refused: Requests that the server refused with a time to wait, and that the client repeated after it.
     """
 
     took: list[float] = field(default_factory=list)
@@ -139,7 +139,7 @@ async def load(
 
 
 async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask over REST. Returns the seconds after which to come again, 0 with an answer."""
+    """Ask over REST, and return the seconds to wait before a retry, 0 with an answer."""
     reply = await http.post(f"{url}/prefrag/run", json={"question": f"Where was {token} born?"})
     if wait := _wait(reply):
         return wait
@@ -150,7 +150,7 @@ async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally)
 
 
 async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask over the chat protocol, as a stream. Returns the seconds after which to come again, 0 with an answer."""
+    """Ask over the chat protocol, as a stream, and return the seconds to wait before a retry, 0 with an answer."""
     body = {"model": "prefrag", "stream": True, "messages": [{"role": "user", "content": f"Where was {token} born?"}]}
     async with http.stream("POST", f"{url}/v1/chat/completions", json=body) as reply:
         if wait := _wait(reply):
@@ -180,7 +180,7 @@ def _wait(reply: httpx.Response) -> float:
 
 @asynccontextmanager
 async def watch_live(url: str) -> AsyncIterator[list[float]]:
-    """Ask ``/live`` every tenth of a second. Yields the seconds that each answer took."""
+    """Ask ``/live`` every tenth of a second, and yield the seconds that each answer took."""
     waits: list[float] = []
     ended = False
 
@@ -199,7 +199,7 @@ async def watch_live(url: str) -> AsyncIterator[list[float]]:
 
 
 async def measure_largest(url: str) -> None:
-    """Send the largest requests that are let in, one after the other, and print how long ``/live`` had to wait."""
+    """Send the largest requests that are allowed, one after the other, and print how long ``/live`` had to wait."""
     blanks = " " * 900_000
     turns = [{"role": role, "content": "x" * 20} for _ in range(9_000) for role in ("user", "assistant")]
     values = {"field": "meta.year", "operator": "in", "value": list(range(100_000))}

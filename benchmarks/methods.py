@@ -1,14 +1,14 @@
 """Model calls, retrievals and documents of every method, against the rules of its paper.
 
 Runs twenty questions through each pipeline, over the demo index and the corpus that replaces the web, with the
-simulated model server and its script `methods`: four questions each of five kinds, from one search to a run that never
-ends by itself.
+simulated model server and its script `methods`: four questions of each of five kinds, from one search to a run that
+never ends by itself.
 
     python -m benchmarks.methods                                     # every pipeline that has a rule here
     python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
-    python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # seconds as well
+    python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # also compares the seconds
 
-Ends with an error when a method breaks its rule. A pipeline without a rule is only counted.
+Ends with an error if a method breaks its rule. A pipeline without a rule is only counted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOP_K = 5
 
 @dataclass(frozen=True)
 class Run:
-    """The exact counts of one kind of run, by the paper's limits and the script.
+    """The exact counts of one kind of run, as the paper's limits and the script determine them.
 
     :param reasoner: Calls of the reasoner.
     :param judge: Calls of the judge.
@@ -71,7 +71,7 @@ class Rule:
     """The rules of a method.
 
     :param statements: The statements of the paper, each with its test of one result.
-    :param runs: The exact counts of each kind of run; empty where the paper leaves them open.
+    :param runs: The exact counts of each kind of run; empty if the paper leaves them open.
     """
 
     statements: dict[str, Callable[[Result], bool]]
@@ -79,13 +79,13 @@ class Rule:
 
 
 def calls(result: Result, *callers: str) -> int:
-    """Count the calls of these callers, by default of all."""
+    """Count the model calls of these callers, by default of all."""
     by_caller = result["usage"]["calls"]
     return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
-    """Select the steps of an action in which something was retrieved."""
+    """Select the steps with this action that retrieved something."""
     return [step for step in result["steps"] if step["action"] == action and step["searched"]]
 
 
@@ -333,7 +333,7 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """Make the kind of each run, and a question of the demo with the token that makes the model play it."""
+    """Return the kind of each run with a demo question, whose token makes the model play that kind."""
     texts = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     return [(n % KINDS, f"{texts[n % len(texts)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
@@ -451,7 +451,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="PIPELINE")
     parser.add_argument("--questions", type=int, default=20)
-    parser.add_argument("--delay-ms", type=float, default=0.0, help="of each reply of the model")
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="the delay of each model reply")
     given = parser.parse_args()
     names = given.names or [name for name in RULES if name in pipelines.names()]
     logging.disable(logging.INFO)

@@ -1,6 +1,6 @@
 """A simulated OpenAI-compatible model server: scripted replies after a fixed delay, for measuring everything else.
 
-It shares the machine with what is measured, hence the bare ASGI application.
+It is a bare ASGI application, because it shares the machine with the measured programs.
 
     python benchmarks/model_server.py --port 9000 --delay-ms 300
     PREFRAG_LLM_BASE_URL=http://127.0.0.1:9000/v1 PREFRAG_LLM_MODEL=simulated prefrag ask "Where was Q-12345 born?"
@@ -8,7 +8,7 @@ It shares the machine with what is measured, hence the bare ASGI application.
 The script ``prefrag`` plays a run of three searches, four reasoner calls and two verdicts, the first True and the
 second False. The script ``methods`` plays five kinds of runs (see MethodsScript) for any of the shipped pipelines. A
 token such as Q-12345 in the question comes back in every query, analysis and answer, so that a client can see whether
-it was given another one's reply. A script of your own is a JSON file with a list of
+it got the reply to another one. A script of your own is a JSON file with a list of
 ``{"contains": ..., "reply": ...}``: the first entry whose text is in the prompt gives the reply.
 """
 
@@ -40,10 +40,10 @@ _TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
 class PrefragScript:
-    """The replies of one PrefRAG run, which depend on the prompt alone but for the order of the verdicts."""
+    """The replies of one PrefRAG run, which depend only on the prompt, except for the order of the verdicts."""
 
     def __init__(self) -> None:
-        # The runs whose first verdict is given: a run leaves with its second, so the set stays small.
+        # The runs that have had their first verdict; the second removes a run, so the set stays small.
         self._judged: set[str] = set()
 
     def __call__(self, prompt: str) -> str:
@@ -81,11 +81,11 @@ class MethodsScript:
     3. Three searches, then an answer that is doubted; after the supplement it continues to search, and never stops.
     4. It searches and never stops.
 
-    What an evaluator has scored is Correct, Incorrect, Ambiguous, Correct, Incorrect.
+    An evaluator's scores mean, for the five kinds: Correct, Incorrect, Ambiguous, Correct, Incorrect.
 
-    Of several tools it takes each in turn. Verdicts of a run are True and False in turn. Doubt is an INCORRECT label
-    where the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is answered. In a
-    chain of thought each sentence but the last is a search; the first of its tokens is unlikely.
+    If there are several tools, it takes each in turn. The verdicts of a run are True and False in turn. Doubt is an
+    INCORRECT label if the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is
+    answered. In a chain of thought each sentence but the last is a search, and its first token is unlikely.
     """
 
     SEARCHES = (1, 2, 2, 3, len(_HOPS))
@@ -93,7 +93,7 @@ class MethodsScript:
     RELEVANCE = (10, 0, 5, 10, 0)
 
     def __init__(self) -> None:
-        # How many verdicts and reviews each run has had; a token is to be used for one run.
+        # How many verdicts and reviews each run has had; use each token for one run only.
         self._given: Counter[tuple[str, str]] = Counter()
 
     def __call__(self, prompt: str) -> str:
@@ -120,7 +120,7 @@ class MethodsScript:
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         if prompt.endswith(_NEXT_SENTENCE):
             sentences = prompt.rpartition(_SENTENCES)[2].count("\n") - 1
-            # The question is the first search of a chain of thought.
+            # A chain of thought begins by searching for the question.
             if kind < len(self.SEARCHES) - 1 and sentences >= self.SEARCHES[kind] - 1:
                 return f"So the answer is: answer {token}."
             return f"The {_HOPS[min(sentences, len(_HOPS) - 1)]} hop of {token} is found."

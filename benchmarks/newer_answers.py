@@ -1,4 +1,4 @@
-"""What the reader gives where two documents of different dates speak of the same thing, with and without their dates.
+"""What the reader answers if two documents of different dates say different things, with and without the dates.
 
     python -m benchmarks.newer_answers
 

@@ -1,17 +1,17 @@
-"""CPU that a PrefRAG run adds to its model and retrieval calls.
+"""The CPU time that a PrefRAG run adds to its model and retrieval calls.
 
-Three retrievals, two judge calls and four reasoner calls over the shipped YAML, with a model and sources that answer
-from a script at once, so that what is left is the engine, the components and the prompts.
+Three retrievals, two judge calls and four reasoner calls over the shipped YAML, with a model and sources that answer at
+once from a script, so that only the engine, the components and the prompts take time.
 
     python -m benchmarks.orchestration [--runs 200]
 
-With a folder of questions and their corpus, half of it on the web, the tokens that such runs read instead: four
-characters each, and as cached whatever an earlier prompt of the same run begins with. The queries and verdicts are
-those of that script, or of the simulated reader.
+With a folder of questions and their corpus, half of it on the web, it counts the tokens that such runs read instead. A
+token is four characters, and counts as cached if an earlier prompt of the run begins with the same text up to there.
+The queries and verdicts are those of the script, or of the simulated reader.
 
     python -m benchmarks.orchestration --data hotpotqa [--simulated]
 
-With ``--http`` the processor time of such runs, with a model server in another process that replies at once.
+With ``--http`` it measures the processor time of such runs with a model server in another process, replying at once.
 
     python -m benchmarks.orchestration --data hotpotqa --http
 """
@@ -42,7 +42,7 @@ from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-# About the length of the passages of the public multi-hop corpora.
+# About as long as the passages of the public multi-hop corpora.
 TEXT = "A passage of some eighty words that says one thing or another about its subject. " * 6
 
 
@@ -69,7 +69,7 @@ async def measure(runs: int) -> None:
 
 @component
 class CountedModel:
-    """Replies as the script or the simulated reader does, and counts what it is sent."""
+    """Replies from the script or the simulated reader, and counts the tokens that it is sent."""
 
     model_host, served_by, context_window = "localhost", "one", 131_072
     sent: ClassVar[dict[str, list[str]]] = {}
@@ -89,7 +89,7 @@ class CountedModel:
         else:
             reply = ChatMessage.from_assistant(self.script(prompt))
         earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
-        # Character by character is meant.
+        # These are prompts, not paths: comparing by character is intended.
         cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
         earlier.append(prompt)
         reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}
@@ -133,19 +133,19 @@ def count_tokens(data: Path, simulated: bool) -> None:
     pipeline = pipelines.load("prefrag", replace={"ChatModel": model})
     used = []
     for number, question in enumerate(read_questions(data)):
-        # The script tells runs apart by it.
+        # The token tells the script which run a prompt belongs to.
         token = "" if simulated else f" (Q-{100_000 + number})"
         used.append(pipelines.ask(question + token, pipeline)["usage"])
     names = ("llm_calls", "prompt_tokens", "cached_tokens")
     calls, read, cached = (statistics.mean(one[name] for one in used) for name in names)
     print(
-        f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} tokens of prompts a question, of "
+        f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} prompt tokens per question, of "
         f"which {read - cached:,.0f} are new and {cached / read:.0%} cached"
     )
 
 
 if __name__ == "__main__":
-    # The web is a script, or an index.
+    # Nothing leaves the machine, because the web is a script or an index.
     os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,benchmarks,tests"}
     os.environ["PREFRAG_WEB"] = "on"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

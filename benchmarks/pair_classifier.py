@@ -1,10 +1,10 @@
-"""Time DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens a pair.
+"""Time DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens per pair.
 
     python benchmarks/pair_classifier.py [--cores 2] [--runs 20]
 
-Random weights in the shape of MiniLM-L6 (22 million parameters) in PyTorch fp32, ONNX fp32 and ONNX int8, and of
-BigBird base, which the paper uses: they show the cost of a question, not the quality of an answer. Needs the extra
-`classifier`, and onnx for the export.
+The weights are random, in the shape of MiniLM-L6 (22 million parameters) in PyTorch fp32, ONNX fp32 and ONNX int8, and
+of BigBird base, which the paper uses. So they show the cost of a question, not the quality of an answer. It needs the
+extra `classifier`, and onnx for the export.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (  # noqa
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [a + b + c for a in LETTERS for b in LETTERS for c in LETTERS]
-# With 60 of the question, 256 a pair.
+# With the 60 tokens of the question a pair has about 256.
 DOCUMENT_TOKENS = 96
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20, help="questions that are timed")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
-        # Limit the cores before PyTorch and ONNX Runtime are loaded, which count them.
+        # Limit the cores before PyTorch and ONNX Runtime are loaded, because they count the cores then.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
 
     from transformers import BertConfig, BigBirdConfig
@@ -56,7 +56,7 @@ def main() -> None:
 
     mini = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
     print(f"{len(nine_pairs())} pairs of a question, {options.cores} cores, {options.runs} runs (time.perf_counter):")
-    print("  median / fastest / slowest, and the median of what all threads worked (time.process_time)")
+    print("  median / fastest / slowest, and the median processor time of all threads (time.process_time)")
     with tempfile.TemporaryDirectory() as name:
         small, large = Path(name) / "mini", Path(name) / "bigbird"
         save(small, mini)
@@ -91,7 +91,7 @@ def nine_pairs() -> list[Pair]:
 
 
 def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:
-    """Time the scoring of one question's pairs, tokenisation included, after two questions to warm up."""
+    """Time the scoring of one question's pairs, including tokenisation, after two warm-up questions."""
     question, pairs = " ".join(random.Random(8).choices(WORDS, k=80)), nine_pairs()
     scorer.warm_up()
     texts = [(pair[0].content or "", pair[1].content or "") for pair in pairs]

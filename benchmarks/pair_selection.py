@@ -3,12 +3,11 @@
     python benchmarks/pair_selection.py [--data FOLDER] [--seeds 5] [--transformer FOLDER] [--questions dev]
 
 The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
-corpus.jsonl, train.jsonl and dev.jsonl. The candidates are those of `dr_rag_cis` and `dr_rag_cfs`. Measured are the
-trees that are shipped, trees trained again with other seeds on the train questions, and with `--transformer` a folder
-of `prefrag train pairs --engine transformer`, at the threshold of its card, with the questions that only one of both
-engines has all gold passages for. Recall is in percent, the mean over questions; the interval is the
-middle 95% of the means of 10,000 bootstrap samples of the questions. Milliseconds are of processor time, the median of
-the questions, of the selection alone.
+corpus.jsonl, train.jsonl and dev.jsonl. The candidates are those of `dr_rag_cis` and `dr_rag_cfs`. It measures the
+shipped trees, trees trained again on the train questions with other seeds, and with `--transformer` a folder of
+`prefrag train pairs --engine transformer` at the threshold of its card; for the last it also prints questions of which
+only one engine selects all gold passages. Recall is in percent, the mean over questions; the interval is the middle 95%
+of the means of 10,000 bootstrap samples of the questions. Milliseconds are the median processor time of the selection.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
-# One question at a time is measured on one core.
+# Questions are measured one at a time, on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -109,7 +108,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Selected:
-    """What was selected for questions: of each the share of gold passages, the documents and the milliseconds."""
+    """What was selected: for each question the share of gold passages, the number of documents, the milliseconds."""
 
     shares: list[float]
     documents: list[int]
@@ -148,7 +147,7 @@ def write_all(runs: Sequence[Selected]) -> str:
 
 
 def print_difference(given: Sequence[Candidates], trees: Selected, transformer: Selected) -> None:
-    """Print the questions for which only one engine has all gold passages."""
+    """Print the questions of which only one engine selects all gold passages."""
     complete = [(first == 1.0, second == 1.0) for first, second in zip(trees.shares, transformer.shares, strict=True)]
     for label, wanted in (("trees", (True, False)), ("transformer", (False, True))):
         only = [one.question.question for one, found in zip(given, complete, strict=True) if found == wanted]

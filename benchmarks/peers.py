@@ -3,11 +3,11 @@
     make peers [DATA=.../hotpotqa]
     .venv-peers/bin/python -m benchmarks.peers --data .../hotpotqa [--questions 40] [--rounds 3]
 
-Each framework runs in a process of its own, in turn; the model server is another one and replies at once from a script:
-three searches and an answer for an agent with tools; three searches (one of them in both sources) and two verdicts for
-PrefRAG; a grade for each of five passages, a new query and an answer for corrective retrieval. All search the same two
-indexes of ours by the same call, and what it takes is told apart: what is left is orchestration, with the client of the
-model.
+The frameworks run in turn, each in a process of its own. The model server is another process and replies at once from a
+script: three searches and an answer for an agent with tools; three searches (one of them in both sources) and two
+verdicts for PrefRAG; a grade for each of five passages, a new query and an answer for corrective retrieval. All search
+the same two indexes of ours by the same call, whose time is measured separately: the rest is orchestration, including
+the client of the model.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ToolModel(ModelServer):
         self._calls = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request; `/v1/calls` tells how many calls there were since it was last asked."""
+        """Serve one request; `/v1/calls` returns the number of calls since it was last asked."""
         if scope["path"] != "/v1/calls":
             await super().__call__(scope, receive, send)
             return
@@ -68,7 +68,7 @@ class ToolModel(ModelServer):
         if not (tools := [tool["function"]["name"] for tool in request.get("tools") or ()]):
             return super()._completion(request)
         if "Grade" in tools[0]:
-            # A passage in five is not relevant, so that the web is asked.
+            # About one passage in five is graded irrelevant, so that the web is asked.
             size = len(request["messages"][-1]["content"])
             name, arguments = tools[0], {"relevant": "no" if size % 5 == 0 else "yes"}
         else:
@@ -125,7 +125,7 @@ def haystack_agent(address: str, search: Search) -> Ask:
 
 
 def searching(search: Search) -> list[tuple[Callable[[str], Awaitable[str]], str]]:
-    """Give the two searches as coroutines, each with its description."""
+    """Return the two searches as coroutines, each with its description."""
 
     async def search_local(query: str) -> str:
         return search("local", query)
@@ -148,7 +148,7 @@ def langgraph_agent(address: str, search: Search) -> Ask:
 
 
 class Graded(TypedDict):
-    """What goes through the graph of corrective retrieval."""
+    """The state of the corrective retrieval graph."""
 
     question: str
     passages: list[str]
@@ -157,7 +157,7 @@ class Graded(TypedDict):
 
 
 def langgraph_crag(address: str, search: Search) -> Ask:
-    """Corrective retrieval in the shape of LangGraph's tutorial: grade each passage, ask the web if one is refused."""
+    """Corrective retrieval as in LangGraph's tutorial: grade each passage, and ask the web if one is irrelevant."""
     from langchain_core.prompts import ChatPromptTemplate
     from langchain_openai import ChatOpenAI
     from langgraph.graph import END, START, StateGraph
@@ -225,7 +225,7 @@ PEERS: dict[str, Callable[[str, Search], Ask]] = {
 
 
 async def measure(name: str, address: str, data: Path, questions: int, first: int) -> dict[str, float]:
-    """Ask the questions one after the other, and tell the processor time of searches apart."""
+    """Ask the questions one after the other, and measure the processor time of searches separately."""
     searches: list[float] = []
     unmeasured = Index.search
 
@@ -265,7 +265,7 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
 
 
 def table(rounds: list[dict[str, dict[str, float]]]) -> str:
-    """Give the medians over the rounds, a line a framework, the quickest first."""
+    """Write the medians over the rounds, one line per framework, the quickest first."""
     names = {
         name: {column: statistics.median(one[name][column] for one in rounds) for column in rounds[0][name]}
         for name in rounds[0]
@@ -286,7 +286,7 @@ def main(data: Path, questions: int, rounds: int) -> None:
     found = []
     with process(*own, "--serve", str(port), ready=f"{address}/models"):
         for turn in range(rounds):
-            # Each round begins with another framework, so that a change of the machine's load meets all.
+            # Each round begins with another framework, so that changes of the machine's load affect all alike.
             names = [*PEERS][turn % len(PEERS) :] + [*PEERS][: turn % len(PEERS)]
             one = {}
             for name in names:
@@ -296,12 +296,12 @@ def main(data: Path, questions: int, rounds: int) -> None:
                 one[name]["calls"] = httpx.get(f"{address}/calls").json() / (questions + WARM_UP)
                 one[name]["a call"] = one[name]["orchestration"] / one[name]["calls"]
             found.append(one)
-    print(f"{data.name}, {questions} questions, medians over {rounds} rounds, processor time of a question:")
+    print(f"{data.name}, {questions} questions, medians over {rounds} rounds, processor time per question:")
     print(table(found))
 
 
 if __name__ == "__main__":
-    # The web is an index, and nobody is told of a run.
+    # The web is an index, and telemetry is off.
     os.environ |= {"PREFRAG_WEB": "on", "HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)

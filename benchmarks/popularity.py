@@ -1,9 +1,9 @@
-"""The threshold of Adaptive Retrieval: the one with most right answers on train, and what it gives on dev.
+"""The threshold of Adaptive Retrieval: the one with the most right answers on train, and how it does on dev.
 
-Answers each question with one retrieval (`vanilla_local`) and with none (`no_retrieval`), counts the passages that name
-what it names, and chooses the threshold as the authors' notebook does. The simulated reader knows nothing by heart but
-the share of questions that `--memory` gives it, which no popularity shows, so that with it the best threshold is always
-to retrieve: its figures tell what each threshold saves and costs. What the method is worth needs a model.
+Answers each question with one retrieval (`vanilla_local`) and with none (`no_retrieval`), counts the passages that
+mention the things in the question, and chooses the threshold as the authors' notebook does. The simulated reader only
+knows by heart the share of questions set by `--memory`, regardless of popularity. So the best threshold for it is to
+retrieve always, and its figures show what each threshold saves and costs. Only a model can show the method's worth.
 
     python -m benchmarks.popularity hotpotqa musique --data FOLDER
     python -m benchmarks.popularity hotpotqa --data FOLDER --llm http://127.0.0.1:8000/v1
@@ -30,13 +30,13 @@ THRESHOLDS = (0, 1, 3, 10, 30, 100)
 class Answered:
     """A question, answered in both ways."""
 
-    popularity: float  # passages; -1 where nothing is named, so that it is always retrieved for
+    popularity: float  # the number of passages; -1 if the question names nothing, and so is always retrieved for
     retrieved: bool  # whether the answer with a retrieval is right
-    known: bool  # whether that without one is
+    known: bool  # whether the answer without a retrieval is right
 
 
 def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[Answered]:
-    """Run both pipelines on the questions of a split, and count."""
+    """Run both pipelines on the questions of a split, and count the passages."""
     questions, corpus = folder / f"{split}.jsonl", folder / "corpus.jsonl"
     policy = {"memory": memory} if llm == "simulated" else {}
     right = {}
@@ -65,7 +65,7 @@ def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
 
 
 def choose(answered: list[Answered]) -> float:
-    """Choose the threshold with most right answers; of equals the lowest, which searches least."""
+    """Choose the threshold with the most right answers; if equal, the lowest, which searches least."""
     candidates = sorted({0.0, math.inf, *(one.popularity for one in answered if one.popularity >= 0)})
     return max(candidates, key=lambda threshold: (measure(answered, threshold)[0], -threshold))
 

@@ -3,11 +3,11 @@
     python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev] [--only demo]
 
 The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout), and the demo. In
-`dr_rag_linked` the reader reads the five passages that the shipped pair trees select, for the demo from both of its
-corpora in one index; in `prefrag` it runs the loop, over a corpus that is split between the sources. Exact match and F1
-are of all answers, given or not. An answer is right where it holds a gold answer or has an F1 of 0.8 and more. Evidence
-is of the questions without an answer: the share where a sentence holds a gold answer (`yes` and `no` aside), and where
-one is of a gold passage. Intervals are 95%, the middle of the means of 10,000 bootstrap samples of the questions.
+`dr_rag_linked` the reader reads the five passages that the shipped pair trees select (in the demo, from both of its
+corpora in one index); in `prefrag` it runs the loop over a corpus that is split between the sources. Exact match and F1
+are over all answers, given or not. An answer is right if it contains a gold answer or has an F1 of at least 0.8.
+Evidence is measured on questions without an answer: the share of which a sentence contains a gold answer (except `yes`
+and `no`), and of which one comes from a gold passage. The 95% intervals are from 10,000 bootstrap samples of questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
-# One question at a time is measured on one core.
+# Questions are measured one at a time, on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -121,8 +121,8 @@ def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict
 def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
     """Write the line of a dataset.
 
-    :param name: Its name.
-    :param pipeline: That of the pipeline.
+    :param name: The name of the dataset.
+    :param pipeline: The name of the pipeline.
     :param rows: See :func:`measure`.
     :returns: A row of the table.
     """
@@ -139,8 +139,8 @@ def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
 def with_interval(values: list[float]) -> str:
     """Write a mean with its interval.
 
-    :param values: A value a question.
-    :returns: The mean, and the 95% interval in brackets; a dash where there is no value.
+    :param values: One value per question.
+    :returns: The mean, and the 95% interval in brackets; a dash if there is no value.
     """
     if not values:
         return "-"

@@ -1,10 +1,10 @@
-"""Measure the embedded index: indexing, opening, queries, recall; also Haystack's in-memory BM25 and Elasticsearch.
+"""Measure the embedded index (indexing, opening, queries, recall), Haystack's in-memory BM25 and Elasticsearch.
 
     python benchmarks/retrieval.py [--data FOLDER] [--passages 61000] [--elasticsearch URL]
 
-The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder a
-dataset, with corpus.jsonl and dev.jsonl. Repeated passages get other ids, and half of their words another spelling:
-so the vocabulary grows with the passages as it does in real text, and the other half still answers the questions.
+The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): one folder per
+dataset, with corpus.jsonl and dev.jsonl. Repeated passages get other ids, and half of their words another spelling, so
+that the vocabulary grows with the passages as in real text, while the other half still answers the questions.
 """
 
 import argparse
@@ -120,7 +120,7 @@ def with_server(
 
     try:
         search, seconds = fill("all", passages)
-        how = "5,000 a write_documents, refresh=False, one refresh at the end"
+        how = "5,000 per write_documents, refresh=False, one refresh at the end"
         report("Elasticsearch indexed", f"{len(passages) / seconds:,.0f} passages/s", how)
         time_queries("Elasticsearch", search, texts)
         for name in DATASETS:
@@ -133,7 +133,7 @@ def with_server(
 
 
 def repeat_passages(passages: list[Document]) -> Iterable[Document]:
-    """Yield the passages, then copies of them under other ids and in other words, without end."""
+    """Yield the passages, then endless copies of them with other ids and other words."""
     copy = 0
     while True:
         for n, passage in enumerate(passages):
@@ -149,7 +149,7 @@ def repeat_passages(passages: list[Document]) -> Iterable[Document]:
 
 
 def respell(text: str, copy: int) -> str:
-    """Respell the words with an even number of letters in the way of this copy."""
+    """Respell the words with an even number of letters, differently for each copy."""
     return re.sub(
         r"\b(\w*?)([aeiou])(\w+)",
         lambda m: m[0] if len(m[0]) % 2 else f"{m[1]}{chr(97 + copy % 26)}{m[2]}{m[2]}{m[3]}",
@@ -164,7 +164,7 @@ def read_questions(path: Path) -> list[dict]:
 
 
 def reopen(path: str) -> tuple[float, float]:
-    """Measure the seconds to open an index and search it once, and to open and count, each in a new process."""
+    """Measure the seconds to open an index and search it once, and to open it and count, each in a new process."""
     code = """
 import sys, time
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -193,7 +193,7 @@ def time_queries(name: str, search: Search, texts: list[str]) -> float:
     how = f"{len(texts)} dev questions, top-5, one after the other"
     report(f"{name}: query p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: query p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
-    report(f"{name}: query CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")
+    report(f"{name}: query CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process alone")
     return median(wall)
 
 
@@ -203,7 +203,7 @@ def percentile_95(times: list[float]) -> float:
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Print the mean share of a question's gold passages among the five found, alone and behind the title ranker."""
+    """Print the mean share of a question's gold passages among the five found, without and with the title ranker."""
     ranker = TitleMatchRanker(top_k=5)
     alone, ranked = [], []
     for question in questions:
@@ -213,7 +213,7 @@ def recall(name: str, search: Search, questions: list[dict]) -> None:
         ranked.append(len(gold & {d.id for d in candidates}) / len(gold))
     report(f"{name}: recall at 5", f"{100 * mean(alone):.1f}%", f"{len(questions)} dev questions on their own corpus")
     report(
-        f"{name}: recall at 5, ranked", f"{100 * mean(ranked):.1f}%", "the same behind TitleMatchRanker, 50 candidates"
+        f"{name}: recall at 5, ranked", f"{100 * mean(ranked):.1f}%", "the same with TitleMatchRanker, 50 candidates"
     )
 
 

@@ -1,4 +1,4 @@
-"""Two servers behind nginx with its default time-outs: restarted in turn under load, and a model slower than those."""
+"""Two servers behind nginx with its default time-outs: restart each under load, and use a model that is slower."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Nginx:
         folder.mkdir()
 
     def point_to(self, *ports: int) -> None:
-        """Send what comes from now on to these."""
+        """Send all requests from now on to these ports."""
         servers = " ".join(f"server 127.0.0.1:{port};" for port in ports)
         text = _CONFIGURATION.format(folder=self.folder, servers=servers, port=self.port)
         (self.folder / "nginx.conf").write_text(text)
@@ -50,12 +50,12 @@ class Nginx:
 
     @property
     def command(self) -> list[str]:
-        """What runs it."""
+        """The command that runs nginx."""
         return [shutil.which("nginx") or "/usr/sbin/nginx", "-c", str(self.folder / "nginx.conf")]
 
     @contextlib.contextmanager
     def run(self) -> Iterator[None]:
-        """Run it until the block ends."""
+        """Run nginx until the block ends."""
         with subprocess.Popen(self.command, stderr=subprocess.DEVNULL) as running:
             try:
                 while not (self.folder / "pid").exists():
@@ -66,12 +66,12 @@ class Nginx:
 
 
 def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
-    """Restart each server once while clients ask. Returns what went wrong."""
+    """Restart each server once while clients ask, and return what went wrong."""
     model, delay = Server(), [0.1]
 
     def reply(call: Reply) -> None:
         time.sleep(delay[0])
-        # One call is enough for a silence.
+        # For the silence one call is enough, so answer at once.
         call.complete("Final Answer: Oslo" if delay[0] == silent_seconds else "")
 
     model.fault = reply
@@ -133,7 +133,7 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
             asking.start()
             over.set()
             asking.join()
-            print(f"a stream of a model that is silent for {silent_seconds:g} s a call: {dict(seen)}", flush=True)
+            print(f"a stream from a model that is silent for {silent_seconds:g} s per call: {dict(seen)}", flush=True)
             wrong += [] if seen == {"answered": 1} else [f"The silent stream: {dict(seen)}"]
     model.shutdown()
     model.server_close()
@@ -141,7 +141,7 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
 
 
 def start(server: ExitStack, port: int, environment: dict[str, str]) -> None:
-    """Start a server, which the stack ends."""
+    """Start a server that ends with the stack."""
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port)]
     ready = f"http://127.0.0.1:{port}/ready"
     server.process = server.enter_context(process(*command, ready=ready, **environment))  # type: ignore[attr-defined]

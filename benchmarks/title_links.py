@@ -2,11 +2,11 @@
 
     python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
-The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder a
+The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): one folder per
 dataset, with corpus.jsonl and train.jsonl. The large index holds these passages and copies of them with other words,
-and most of its titles are capitalised words and phrases of the texts: so texts mention many more titles than they do
-in a real corpus. A question means: the question and its first three passages by BM25 as the texts, eight passages
-wanted, the search by BM25 not counted.
+and most of its titles are capitalised words and phrases of the texts, so that texts mention many more titles than they
+do in a real corpus. For each question, links are sought from the question and its first three BM25 passages to eight
+passages; the BM25 search is not counted.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def main() -> None:
             path = Path(folder) / "large"
             write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
             report("large index: size", f"{size(path):,.0f} MB", f"{options.passages:,} passages")
-            # A process of its own, as the memory of writing would be counted too.
+            # Ask in another process, because the memory of writing would be counted too.
             command = [sys.executable, __file__, "--data", str(options.data), "--questions-of", str(path)]
             subprocess.run(command, check=True)
 
@@ -109,7 +109,7 @@ def key_of(passage: Document) -> str:
 def time_questions(
     name: str, store: TantivyDocumentStore, texts: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
-    """Time the links of questions and their first passages."""
+    """Time the search for links from questions and their first passages."""
     retriever = retriever or TitleMentionRetriever(store)
     given = [(query, store.search(query, top_k=3)) for query in texts]
     for query, documents in given[:3]:
@@ -123,13 +123,13 @@ def time_questions(
     how = f"{len(texts)} train questions, one after the other; {mean(found):.1f} passages found, mean"
     report(f"{name}: links p50", f"{median(times) * 1000:.2f} ms", how)
     report(f"{name}: links p95", f"{percentile_95(times) * 1000:.2f} ms", how)
-    how = "of this process, whatever else runs here"
+    how = "of this process alone"
     report(f"{name}: links CPU p50", f"{median(cpu) * 1000:.2f} ms", how)
     report(f"{name}: links CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", how)
 
 
 def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, texts: list[str]) -> None:
-    """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
+    """Time the same on an Elasticsearch index, which is deleted afterwards."""
     os.environ["PREFRAG_ELASTICSEARCH_URL"] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
@@ -145,14 +145,14 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
 
 
 def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:
-    """Write passages as `prefrag index` does."""
+    """Write passages in batches, as `prefrag index` does."""
     waiting = iter(passages)
     while some := list(islice(waiting, BATCH)):
         store.write_documents(some)
 
 
 def rename_passages(passages: list[Document]) -> Iterator[Document]:
-    """Yield the passages, then copies in other words whose titles are words and phrases of the first texts."""
+    """Yield the passages, then copies in other words, titled with words and phrases of the first texts."""
     randomness = random.Random(0)
     texts = [(passage.content or "").split() for passage in passages]
     for number, passage in enumerate(repeat_passages(passages)):
@@ -169,12 +169,12 @@ def rename_passages(passages: list[Document]) -> Iterator[Document]:
 
 
 def size(path: Path) -> float:
-    """Megabytes of the files of an index."""
+    """Return the size of an index's files in megabytes."""
     return sum(file.stat().st_size for file in path.iterdir()) / 1e6
 
 
 def report_memory() -> None:
-    """Print the memory of this process: its own, and that of files, which the system could free at any time."""
+    """Print this process's own memory, and that of mapped files, which the system could free at any time."""
     status = Path("/proc/self/status")
     if not status.exists():
         return

@@ -1,9 +1,9 @@
-"""How many questions are taken for something else, and how many queries to the web are held back.
+"""Count the questions that are taken for something else, and the queries to the web that are held back.
 
     python -m benchmarks.web_queries [--data FOLDER]
 
 The questions are those of the four datasets (dev and train), the demo and `reading/dev`. The queries are those of the
-simulated reader on the dev questions, each corpus split between its sources, in six methods.
+simulated reader for the dev questions in six methods, with each corpus split between the sources.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     admit = RetrievalSource._admit_async
 
     async def count(self: RetrievalSource, request: Any) -> None:
-        # The corpus in the place of the web lets every query pass.
+        # Count here, because the stand-in for the web lets every query pass.
         if self.external and request.state is not None and not request.is_closed:
             queries[find_origin(one_line(request.query), request.state)] += 1
         await admit(self, request)

@@ -1,12 +1,12 @@
-"""Measure indexing and searching at the sizes of an encyclopedia, over made passages of natural length.
+"""Measure indexing and searching at the size of an encyclopedia, over generated passages of natural length.
 
     python benchmarks/wikipedia_size.py [--passages 300000 1000000 3000000] [--index FOLDER] [--script latin]
 
-No text is read: words are drawn by the law of Zipf and Mandelbrot, 100 of them to a passage on average, most of the
-common ones words that an index of English leaves out. A tenth of the rarer words are names: titles are made of them,
-and a passage mentions two titles of others. Each size is reached from the one before, and asked in a process of its
-own: a query has six words of one passage and its title. What 5.2 and 24 million passages would take is extrapolated
-from the measured sizes by a power of the size, and printed as such.
+No text is read: words are drawn by the Zipf-Mandelbrot law, on average 100 per passage, and most of the common ones are
+words that an English index leaves out. A tenth of the rarer words are names, of which titles are made, and each passage
+mentions two titles of others. Each size is reached from the one before, and asked in a process of its own: a query is
+six words of one passage and its title. For 5.2 and 24 million passages the figures are extrapolated from the measured
+sizes by a power of the size, and marked as extrapolated.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> None:
             made = passages
             measured["indexing: CPU, s"].append(spent)
             measured["index, MB"].append(size(path))
-            report(f"{passages:,} passages: indexed", f"{passages / spent:,.0f} a CPU second", "all until this size")
+            report(f"{passages:,} passages: indexed", f"{passages / spent:,.0f} per CPU second", "all up to this size")
             report(f"{passages:,} passages: index", f"{size(path):,.0f} MB", options.script)
             command = [sys.executable, __file__, "--index", str(path), "--ask", "--questions", str(options.questions)]
             asked = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -86,10 +86,10 @@ def main() -> None:
 
 
 def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
-    """Make the passages of some numbers; each batch has a seed of its own, so that any range is made alike.
+    """Make the passages with these numbers; each batch has its own seed, so that any range can be made by itself.
 
     :param first: The number of the first passage, a multiple of :data:`TOGETHER`.
-    :param last: The number behind the last one.
+    :param last: The number after the last one.
     :param script: One of :data:`SCRIPTS`.
     :returns: The passages.
     """
@@ -114,7 +114,7 @@ def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
 
 
 def _vocabulary(script: str) -> list[str]:
-    """Make words, the commonest first; those that an index leaves out are the commonest."""
+    """Make words, the commonest first, beginning with those that an index leaves out."""
     consonants, vowels = SCRIPTS[script]
     syllables = ["".join(pair) for pair in product(consonants, vowels)]
     made = ["".join(some) for length in (2, 3, 4) for some in product(syllables, repeat=length)][:VOCABULARY]
@@ -126,7 +126,7 @@ def _vocabulary(script: str) -> list[str]:
 
 
 def _title(number: int, words: list[str], between: str) -> str:
-    """Make the title of a passage: one or two names, so that a few passages share one."""
+    """Make the title of a passage from one or two names, so that a few passages share a title."""
     names = (VOCABULARY - NAMES_FROM) // 10
     first, second = number * 7_919 % names, number // names * 104_729 % names
     parts = [first] if number % 3 == 0 else [first, (first + second + 1) % names]
@@ -164,7 +164,7 @@ def _query(store: TantivyDocumentStore, number: int) -> str:
 
 
 def extrapolate(sizes: list[int], measured: dict[str, list[float]]) -> None:
-    """Print what larger sizes would take: a power of the size through the measured ones, by least squares."""
+    """Print what larger sizes would take, by fitting a power of the size to the measured ones by least squares."""
     for name, values in measured.items():
         slope, level = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-3)), 1)
         for passages in WIKIPEDIA:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
 
-The dev questions of a dataset over its whole corpus, as documents of one's own, the web closed. Each is asked twice in
-a row: the second time the encoder has read every passage. Its session is timed apart, by the clock of its thread.
+Asks the dev questions of a dataset over its whole corpus, as the user's documents, with the web closed. Each is asked
+twice in a row; the second time the encoder has read every passage. The encoder is timed apart, by its thread's clock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-# One question at a time is measured on one core.
+# Questions are measured one at a time, on one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import onnxruntime

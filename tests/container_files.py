@@ -1,4 +1,4 @@
-"""The Dockerfile, .dockerignore and compose.yaml, read."""
+"""Read the Dockerfile, .dockerignore and compose.yaml."""
 
 import json
 import re
@@ -14,7 +14,7 @@ class Instruction(NamedTuple):
     """A line of the Dockerfile.
 
     :param name: For example ``RUN``.
-    :param flags: What stands before the value, as ``from`` of ``--from=build``.
+    :param flags: The flags before the value, such as ``from`` in ``--from=build``.
     :param value: The rest.
     """
 
@@ -24,7 +24,7 @@ class Instruction(NamedTuple):
 
 
 def stages() -> list[list[Instruction]]:
-    """The instructions of each stage; what stands before the first is its own."""
+    """The instructions of each stage; those before the first ``FROM`` count as a stage of their own."""
     text = re.sub(r"^\s*#.*\n", "", (CHECKOUT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     found: list[list[Instruction]] = [[]]
     for line in filter(None, re.sub(r"\\\n\s*", "", text).splitlines()):
@@ -40,7 +40,7 @@ def stages() -> list[list[Instruction]]:
 
 
 def values(name: str, stage: int = -1) -> list[str]:
-    """What the instructions of a name say in a stage, by default the one that becomes the image."""
+    """The values of all instructions with a name in a stage, by default the stage that becomes the image."""
     return [each.value for each in stages()[stage] if each.name == name]
 
 
@@ -51,7 +51,7 @@ def copied_from_the_checkout() -> list[str]:
 
 
 def reaches_the_builder(path: str) -> bool:
-    """Whether .dockerignore lets a path pass: the last line counts that matches it or a folder above it."""
+    """Whether .dockerignore lets a path pass: the last line that matches it or a folder above it decides."""
     passes = True
     parts = path.split("/")
     above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
@@ -71,7 +71,7 @@ def compose() -> dict[str, Any]:
 
 
 def health_check() -> list[str]:
-    """The command by which Docker checks the image."""
+    """The command of the image's health check."""
     (check,) = values("HEALTHCHECK")
     command = json.loads(check.partition("CMD ")[2])
     assert isinstance(command, list)

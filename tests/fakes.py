@@ -1,4 +1,4 @@
-"""Stand-ins for a model and a search engine, for unit tests alone."""
+"""Stand-ins for a model and a search engine, for unit tests only."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from prefrag.components.adaptive_rag.question_classifier import Estimate
 from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 
-# What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test has no
-# hold of the instances.
+# What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test cannot reach
+# the instances.
 CALLS: dict[str, list[Any]] = {}
 _lock = threading.Lock()
 
@@ -26,11 +26,11 @@ _lock = threading.Lock()
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
 
-    A mark ``[[1]]`` in it has the code of the prompt's. A word that a number in braces follows (``Beta{0.3}``) has this
-    probability, and any other 0.99, where log probabilities are requested.
+    A mark ``[[1]]`` in a reply becomes the mark that the prompt shows. If log probabilities are requested, a word
+    followed by a number in braces (``Beta{0.3}``) has that probability, and any other word 0.99.
 
     :param script: The replies; the last one is repeated.
-    :param name: Under which name :data:`CALLS` keeps the prompts.
+    :param name: The name under which :data:`CALLS` keeps the prompts.
     :param model_host: Where it claims to run.
     """
 
@@ -73,7 +73,7 @@ class ScriptedChatGenerator:
             reply = self.script[min(len(calls), len(self.script)) - 1]
         if reply.startswith("!"):
             raise RuntimeError(reply[1:])
-        # A reply whose last character is the sign for an ellipsis was cut off.
+        # A reply that ends with an ellipsis character counts as cut off.
         cut = "length" if reply.endswith("\u2026") else self.finish_reason
         meta: dict[str, Any] = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
         if (generation_kwargs or {}).get("logprobs"):
@@ -98,11 +98,11 @@ def _word_logprobs(reply: str) -> list[dict[str, Any]]:
 
 
 class ScriptedReader:
-    """A reader that finds what a script gives it, in order.
+    """A reader that finds the answers of a script, in order.
 
-    :param script: Of each reading the answers with their probabilities, the likeliest first; the last one is repeated.
-        An answer stands in the first document that holds it, else in the first of all.
-    :param threshold: From which probability an answer is given.
+    :param script: For each reading the answers with their probabilities, the likeliest first; the last one is repeated.
+        An answer is found in the first document that contains it, or else in the very first.
+    :param threshold: The least probability of an answer that is given.
     """
 
     probable = 0.5
@@ -132,10 +132,10 @@ class ScriptedReader:
 
 
 class FixedQuestionClassifier:
-    """Finds the same in every question.
+    """Gives the same classes to every question.
 
     :param probabilities: The probability of each class that it knows.
-    :param doubt: Why they are a guess.
+    :param doubt: Why the probabilities are only a guess.
     """
 
     def __init__(self, probabilities: dict[str, float], doubt: str = ""):
@@ -162,12 +162,12 @@ def _candidate(text: str, probability: float, documents: Sequence[Document]) -> 
 
 @component
 class ScriptedRetriever:
-    """Gives the documents whose key is a word of the query.
+    """Finds the documents whose key is a word of the query.
 
     :param documents: Texts by key; the title is the key.
-    :param name: Under which name :data:`CALLS` keeps the queries.
+    :param name: The name under which :data:`CALLS` keeps the queries.
     :param error: Raised at every call, if given.
-    :param together_with: Retrievers that must have been asked as often before this one answers: asked in turn, it fails.
+    :param together_with: Retrievers that must be asked as often before this one answers; it fails if asked in turn.
     """
 
     def __init__(

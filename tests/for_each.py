@@ -1,4 +1,4 @@
-"""Tests of a table: every row is checked in one item of pytest."""
+"""Tests with a table of cases: one pytest item checks every row."""
 
 import functools
 import inspect
@@ -12,10 +12,10 @@ from tests.fakes import CALLS
 
 
 def for_each(names: str, *rows: Any) -> Callable[[Any], Any]:
-    """Check a test on each row, and show every row that is wrong.
+    """Run a test on each row, and show every row that fails.
 
-    The items of `pytest.mark.parametrize` cost more than most of our rows. This is for what leaves nothing behind: all
-    rows share the fixtures of the test.
+    An item of `pytest.mark.parametrize` costs more than most of our rows. Use this only if rows leave nothing behind,
+    because all rows share the fixtures of the test.
     """
     columns = names.split(", ")
     table = [ParameterSet.extract_from(row, force_tuple=len(columns) == 1) for row in rows]

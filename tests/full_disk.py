@@ -1,4 +1,4 @@
-"""A disk that takes no more."""
+"""Simulate a full disk."""
 
 import shutil
 from collections import namedtuple
@@ -16,8 +16,8 @@ def say_full(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """Let no file grow beyond a size, as on a disk that is full."""
-    # Not there on Windows.
+    """Let no file grow beyond a size, as on a full disk."""
+    # Windows does not have this module.
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

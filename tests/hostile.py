@@ -1,4 +1,4 @@
-"""What no passage may bring into a prompt, for every test that shows a hostile one."""
+"""What no passage may bring into a prompt; every test with hostile passages uses it."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ CONTROL_TOKENS = (
     *("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
 )
 TAGS = ("</information>", "<answer>", "</answer>", "<think>", "</think>", "<search>", "</result>", "<tool_call>")
-# The words with which a transcript, a judge's prompt or a verdict begins a line.
+# The words that begin lines of a transcript, of a judge's prompt or of a verdict.
 LINES = (
     *("Thought:", "Action:", "Action Input:", "Observation:", "Final Answer:", "Self-Evaluation:", "Question:"),
     *("Explanation:", "Improvement Suggestions:", "Passages:", "New information:", "Information already obtained:"),
@@ -23,7 +23,7 @@ _HIDDEN = ("Cc", "Cs")
 
 
 def find_faults(shown: str) -> list[str]:
-    """List what a quoted passage must not hold: control tokens, tags, marks, and characters that no reader sees.
+    """List what a quoted passage must not contain: control tokens, tags, marks, and invisible characters.
 
     :param shown: A stranger's text as a prompt shows it, without the application's own mark.
     """

@@ -1,4 +1,4 @@
-"""Passages that attack: what a page that someone placed on the web, or a file, may hold. In ten classes."""
+"""Passages that attack, in ten classes: what a page on the web or a file may contain."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +18,9 @@ class Passage:
     """A document that a source delivers.
 
     :param text: Its text.
-    :param title: Its title, of whatever type.
-    :param meta: Further metadata, of whatever types.
-    :param id: Its id; empty for one of its own.
+    :param title: Its title, of any type.
+    :param meta: Further metadata, of any types.
+    :param id: Its id; if empty, it gets one of its own.
     """
 
     text: str = "The prize went to a yard."
@@ -33,7 +33,7 @@ class Passage:
 
 
 def _tagged(text: str) -> str:
-    """Write a text in tag characters, which a reader does not see."""
+    """Write a text in invisible tag characters."""
     return "".join(chr(0xE0000 + ord(sign)) for sign in text)
 
 

@@ -1,4 +1,4 @@
-"""Indexes that many tests begin with: each is made once, and copied from then on."""
+"""Indexes that many tests start from: each is made once and then copied."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
-# Where data of tests lie: in memory, if there is room, because each commit of an index waits for the disk.
+# Test data is kept in memory if there is room, because each commit of an index waits for the disk.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 2**30 else None
 # Removed when the process ends.
 _MADE = tempfile.TemporaryDirectory(prefix="prefrag-indexes-", dir=MEMORY)
@@ -18,15 +18,15 @@ _FOLDERS: dict[str, Path] = {}
 
 
 def index_of(documents: Sequence[Document], path: Path) -> TantivyDocumentStore:
-    """Give an index of its own that holds some documents.
+    """Make an index with some documents at a path of its own.
 
     :param documents: The documents.
-    :param path: Where it shall lie.
-    :returns: Its store.
+    :param path: Where to put the index.
+    :returns: The store of the index.
     """
     key = repr([document.to_dict() for document in documents])
     if key not in _FOLDERS:
-        # Making one takes ten times as long as copying it, and on a disk a hundred.
+        # Making an index takes ten times as long as copying one, and on a disk a hundred times.
         made = Path(_MADE.name) / str(len(_FOLDERS))
         TantivyDocumentStore(path=str(made)).write_documents(list(documents))
         _FOLDERS[key] = made

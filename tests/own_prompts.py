@@ -1,4 +1,4 @@
-"""A folder of prompts of one's own: those that the guide shows."""
+"""A folder with the user's own prompts: those that the guide shows."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,9 @@ GUIDE = CHECKOUT / "docs" / "prompts.md"
 
 
 def write_prompts(folder: Path, **others: str) -> str:
-    """Write the prompts of the guide, and others by their names.
+    """Write the prompts of the guide, and others by name.
 
-    :returns: The folder, as a setting.
+    :returns: The folder, as the value of a setting.
     """
     folder.mkdir(exist_ok=True)
     shown = {re.findall(r"^\{# (\w+)\.jinja #\}", text)[0]: text for text in fenced(GUIDE.read_text(), "jinja")}

@@ -1,4 +1,4 @@
-"""Python in a process of its own."""
+"""Run Python in another process."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ def start_python(*arguments: object, **variables: str) -> Iterator[subprocess.Po
 
     :param arguments: What Python is called with.
     :param variables: Further variables of its environment.
-    :returns: A context with the process, which ends with the context at the latest.
+    :returns: A context with the process, which is ended with the context if it still runs.
     """
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
@@ -37,10 +37,10 @@ def start_python(*arguments: object, **variables: str) -> Iterator[subprocess.Po
 def run_python(
     code: str, *arguments: object, seconds: float = 120.0, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in the checkout to its end.
+    """Run a program in the checkout until it ends.
 
     :param code: The program.
-    :param arguments: What it finds in ``sys.argv``.
+    :param arguments: Its arguments, in ``sys.argv``.
     :param seconds: How long it may take.
     :param variables: Further variables of its environment.
     :returns: Its exit code and what it printed.

@@ -1,4 +1,4 @@
-"""A pipeline that replies from a script in the place of a shipped one."""
+"""Replace a shipped pipeline by one that replies from a script."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 @pytest.fixture
 def script_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """Put a scripted pipeline in the place of the shipped one; by default one that switches to the web."""
+    """Replace the shipped pipeline by a scripted one, which by default switches to the web."""
 
     def write(*replies: str, name: str = "prefrag", **settings: Any) -> None:
         if not replies:

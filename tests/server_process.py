@@ -1,4 +1,4 @@
-"""A server in a process of its own."""
+"""Run a server in another process."""
 
 import os
 import signal
@@ -25,16 +25,16 @@ def server_process(
     stdout: int | None = None,
     **variables: str,
 ) -> Iterator[httpx.Client]:
-    """Run a server in Python, with a free port as its option ``--port``, until the end of the context.
+    """Run a Python server, with a free port as its option ``--port``, until the context ends.
 
-    :param arguments: What Python is called with.
-    :param folder: Where the log is written and the data lies.
-    :param seconds: How long the server may take to begin, and each answer.
+    :param arguments: The arguments for Python.
+    :param folder: The folder for its log and its data.
+    :param seconds: How long the server may take to start, and for each answer.
     :param python: The interpreter.
     :param cwd: The folder in which it starts.
-    :param stdout: Where it prints; by default into its log.
-    :param variables: Further variables of its environment, in which no setting of this process remains.
-    :yields: A client of the server, which accepts connections.
+    :param stdout: Where it prints; by default to its log.
+    :param variables: Further variables of its environment, which has no settings of this process.
+    :yields: A client of the server, once that accepts connections.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""What every test stands on: no settings of the machine, no network, and fakes without a memory."""
+"""What every test starts with: no settings of the machine, no network, and fakes that remember nothing."""
 
 import atexit
 import gc
@@ -17,19 +17,19 @@ from types import SimpleNamespace
 
 import pytest
 
-# A client of a model server reads all certificates of the machine first, which takes longer than most tests.
+# A client of a model server first reads all certificates of the machine, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
 
-# Python 3.11 lists the attributes of a protocol at each isinstance, and Haystack asks of each value whether it is a part.
+# At each isinstance, Python 3.11 lists the attributes of the protocol, and Haystack checks each value that way.
 if sys.version_info < (3, 12):
     typing._get_protocol_attrs = cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
 
-# Haystack reads the signatures of a component again for each instance, which is half of loading a pipeline.
+# Haystack reads a component's signatures again for each instance, which takes half of the time to load a pipeline.
 for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
     read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
     setattr(import_module("haystack.core.component.component"), module.__name__, read_once)
 
-# Nothing that is imported or collected becomes garbage: looking for it takes as long as collecting.
+# Imports and test collection leave no garbage, and looking for it would double the time of the collection.
 gc.disable()
 atexit.register(gc.unfreeze)
 
@@ -44,14 +44,14 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    # pytest looks for garbage five times before it ends.
+    # Otherwise pytest would look for garbage five times before it ends.
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def _data_directories() -> Iterator[Iterator[Path]]:
-    # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test. Few tests need
-    # theirs, and these make it.
+    # For its own numbered folders, pytest reads the names of all others beside them: thousands, with one per test. Few
+    # tests need this folder, and those make it themselves.
     with TemporaryDirectory(prefix="prefrag-data-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
         yield (Path(folder) / str(number) for number in count())
 
@@ -61,7 +61,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterat
     for name in list(os.environ):
         if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
             monkeypatch.delenv(name)
-    # The webs of the tests are scripts. What happens where nobody allowed the web, the tests of that say themselves.
+    # The web of the tests is a script, so it is on. Tests of a web that nobody has allowed set this themselves.
     monkeypatch.setenv("PREFRAG_WEB", "on")
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
     fakes.CALLS.clear()

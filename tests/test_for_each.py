@@ -1,4 +1,4 @@
-"""A table shows each row that is wrong, and passes with none."""
+"""A table of cases shows each row that fails, and passes if none does."""
 
 import pytest
 

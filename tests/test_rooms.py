@@ -1,4 +1,4 @@
-"""Imports go one way: from a room to those below it."""
+"""Imports go one way: from a room to the rooms below it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ROOMS = (
     *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "worker_options"),
     *("settings", "errors"),
 )
-# Only a file in whose text one may stand is parsed: all of them take a second.
+# Only files whose text may contain such an import are parsed, because parsing all takes a second.
 OWN = (*PACKAGES, "yaml_pipelines", "demo")
 OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|import .*,)", re.MULTILINE)
 
 
-# The most lines of Python in a folder, all lines counted. It falls: what needs more names what it removes.
+# The most lines of Python in a folder, counting all lines. It only falls: a change that adds lines must remove others.
 BUDGET = {
     "cli": 2_385,
     "components": 19_452,
@@ -40,7 +40,7 @@ BUDGET = {
 
 
 def git(*arguments: str) -> str:
-    """What git says, or nothing where there is no git or no repository."""
+    """The output of git, or nothing if there is no git or no repository."""
     try:
         return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=60).stdout
     except OSError:
@@ -63,14 +63,14 @@ def imports(code: str) -> list[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             found += [(node.lineno, f"{module}.{name.name}") for name in node.names]
-        # Statements alone: no import stands inside an expression.
+        # Look only at statements, because no import can be inside an expression.
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             inside += getattr(node, field, ())
     return sorted(found)
 
 
 def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tuple[int, str]]:
-    """The imports of rooms that stand over this one in the order, or that the order does not know."""
+    """The imports of rooms that come above this one in the order, or that are not in the order."""
     found = []
     for line, name in imports(code):
         if name.startswith(f"{above}."):

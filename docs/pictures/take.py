@@ -2,9 +2,9 @@
 
 python -m docs.pictures.take [FOLDER] [--axe axe.min.js]
 
-The documents are those of the invented organisations of `evaluation/own_files`. A Chromium of the system and the
-extras `files` and `browser` have to be there, and Pillow, which writes small files. With --axe each view is also
-examined by axe-core (`npm pack axe-core`), and the command ends with 1 where it finds something.
+The documents are those of the invented organisations in `evaluation/own_files`. It needs Chromium on this machine, the
+extras `files` and `browser`, and Pillow, which writes small files. With --axe, axe-core (`npm pack axe-core`) also
+checks each view, and the exit code is 1 if it finds faults.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ QUESTIONS = (
     "What does a further key cost?",
     "When does the night shift begin?",
 )
-# The days on which the files seem to have been changed last.
+# The files are dated one day apart, from this day on.
 _FIRST_DAY, _A_DAY = datetime(2025, 9, 1, tzinfo=UTC).timestamp(), 86_400.0
 SIZES = {"desktop": (1100, 800), "phone": (390, 780)}
 _COLOURS = 96
 
 
 def show_views(page: Any) -> Iterator[str]:
-    """Bring the page into one view after the other, and name each."""
+    """Show one view of the page after the other, and yield the name of each."""
     page.wait_for_selector("#suggestions button", timeout=120_000)
     yield "suggestions"
     page.locator("#narrow summary").click()
@@ -77,7 +77,7 @@ def show_views(page: Any) -> Iterator[str]:
 
 
 def examine(page: Any, axe: str) -> list[str]:
-    """Run axe-core over what is shown."""
+    """Run axe-core on the present view."""
     page.evaluate("(text) => (0, eval)(text)", axe)
     found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
     return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]

@@ -23,7 +23,7 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 _MERMAID = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ROLE = re.compile(r":(?:class|meth|func|attr|mod|data|exc):<code>(?:~[\w.]*\.)?([\w.]+)</code>")
-# What a browser fetches by itself; a link is followed by a person.
+# What a browser fetches by itself, unlike a link, which somebody has to click.
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc(?:set)?=[\"']?((?:https?:)?//[^\"'\s>]+)"
     r"|<link\b(?![^>]*\brel=[\"']?canonical)[^>]*?\bhref=[\"']?((?:https?:)?//[^\"'\s>]+)"
@@ -32,7 +32,7 @@ _FETCHED = re.compile(
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Take each document that ``nav`` names from its place, with the files that it shows or links to."""
+    """Add each document that ``nav`` names, from wherever it is, with the files that it shows or links to."""
     files.append(File.generated(config, config.theme["logo"], abs_src_path=str(CHECKOUT / config.theme["logo"])))
     for name in _pages(config.nav):
         if name == _COMMANDS:
@@ -57,32 +57,32 @@ def _pages(nav: Any) -> Iterator[str]:
 
 
 def _commands() -> str:
-    """Write what each ``--help`` says."""
+    """Write the page of the commands from their ``--help``."""
     command = typer.main.get_command(app)
     text = typer.cli.get_docs_for_click(obj=command, ctx=click.Context(command, info_name="prefrag"), name="prefrag")
-    # The lists of subcommands cut their sentences off; the headings name them all.
+    # Leave out the lists of subcommands: they cut sentences off, and the headings name all commands.
     return re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text.replace("# `prefrag`", "# Commands", 1))
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Draw the pictures of pipelines, which GitHub draws in the browser."""
+    """Draw the pictures of pipelines here; on GitHub the browser draws them."""
     return _MERMAID.sub(lambda fence: _draw(fence[1]), markdown)
 
 
 def _draw(flowchart: str) -> str:
-    # Each picture of a page has its own names; an empty line would end the block of HTML.
+    # The pictures of a page must not share ids, and an empty line would end the block of HTML.
     name = f"pipeline-{zlib.crc32(flowchart.encode())}"
     picture = mermaidx.render(flowchart).svg().replace("my-svg", name).replace("\n", "")
     return f'<figure class="pipeline" role="img" aria-label="The components and their connections">{picture}</figure>'
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Show what docstrings refer to by its name, as Sphinx would."""
+    """Show the roles in docstrings as plain names, as Sphinx would."""
     return _ROLE.sub(lambda role: f"<code>{role[1]}</code>", html)
 
 
 def on_post_build(config: Any) -> None:
-    """Refuse a site of which a browser would fetch something from elsewhere."""
+    """Refuse a site for which a browser would fetch anything from another host."""
     faults = [
         f"{file.relative_to(config.site_dir)}: {next(filter(None, match.groups()))}"
         for file in sorted(Path(config.site_dir).rglob("*"))
@@ -90,4 +90,4 @@ def on_post_build(config: Any) -> None:
         for match in _FETCHED.finditer(file.read_text(encoding="utf-8"))
     ]
     if faults:
-        raise PluginError("The site would fetch from elsewhere:\n" + "\n".join(faults))
+        raise PluginError("The site would fetch from other hosts:\n" + "\n".join(faults))
