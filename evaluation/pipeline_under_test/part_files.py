@@ -54,7 +54,7 @@ def _find_names(value: Any) -> Iterator[str]:
 
 
 def _list_files(path: Path) -> list[Path]:
-    """List the files of a folder sorted by name, or the file itself if its suffix is one of these; else nothing."""
+    """List the files of a folder sorted by name, or a single file if it has one of the suffixes; else nothing."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []

@@ -58,7 +58,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return the gold titles and answers, and the names that queries are made of, that have not been read yet."""
+    """Return the gold titles, the answers and the names in possible queries that have not been read yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
