@@ -30,7 +30,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Digest the names and contents of a mode's prompt files, or of a folder's with shipped ones where it has none."""
+    """Digest the names and contents of all prompt files of a mode, or of a folder plus the shipped ones it lacks."""
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))

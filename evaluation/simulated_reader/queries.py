@@ -89,7 +89,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # A name is known only if it was read: perhaps only a part of its passage was shown.
+    # Keep only names that have been read, because perhaps only a part of a passage was shown.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
