@@ -30,7 +30,7 @@ class AuditLogFailed(PrefragError):
 
 
 def audit_log() -> Path | None:
-    """Find the file of ``PREFRAG_AUDIT_LOG``; None where no audit log is kept."""
+    """Find the file of ``PREFRAG_AUDIT_LOG``; None if no audit log is kept."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
@@ -82,7 +82,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # Opened anew for each line, so that the file can be moved away at any time.
+        # Opened again for each line, so that the file can be moved away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

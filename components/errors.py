@@ -44,8 +44,8 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 def error_kind(error: Exception) -> type[PrefragError]:
     """Map an exception to one of these classes.
 
-    An exception of these classes keeps its own. The built-in ones that components raise for a wrong setting, a missing
-    file or a missing package each have a class that stands for them; any other becomes the base class.
+    An exception of these classes keeps its own class. Each built-in one that components raise for a wrong setting, a
+    missing file or a missing package has a class that stands for it; any other exception gets the base class.
     """
     if isinstance(error, PrefragError):
         return type(error)

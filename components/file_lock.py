@@ -69,7 +69,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     Its folder has to exist, and an empty line only opens it. Raises OSError when the whole line cannot be written, with
     ``EFBIG`` when the file would have more than ``most_bytes``.
     """
-    # A pipe without a reader must not block; only opening it write-only fails instead.
+    # A pipe without a reader must not block: opened write-only, it is refused at once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -78,7 +78,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # Without the lock another process could still be writing at the end of the file.
+            # Without the lock, another process could be writing, and the end of the file would mean nothing.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
             size = os.fstat(file).st_size

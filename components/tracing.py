@@ -4,8 +4,8 @@ A run is a span ``prefrag.run``, which contains each ``prefrag.step`` with its `
 Observers (metrics, the log) get the same numbers with or without a tracer.
 
 Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
-each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run, its spans
-of components are therefore left out, unless content is to be traced.
+each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run,
+Haystack's own spans are therefore left out, unless content is to be traced.
 """
 
 from __future__ import annotations

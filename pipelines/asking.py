@@ -32,7 +32,7 @@ from prefrag.pipelines.run_labels import label_run
 
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
-# A cancelled task should end at once; one that does not must not hold up the caller that has left.
+# A cancelled task should end at once; one that does not must not keep its caller waiting.
 _END_SECONDS = 5.0
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
-    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy, 422 for
+    :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
         filters that do not fit the documents.
     :param retry_after: Seconds after which the model server wants the next call, if it sent them.
     """
@@ -65,7 +65,7 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Find the seconds that a run may take: those that a request gives, at most those of ``PREFRAG_RUN_SECONDS``."""
+    """Find how many seconds a run may take: as many as the request gives, but at most ``PREFRAG_RUN_SECONDS``."""
     longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")

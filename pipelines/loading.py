@@ -184,7 +184,7 @@ def build(block: Block, name: str) -> Any:
 
 
 def _explain(error: Exception) -> str:
-    # Haystack prints the whole block between the name of the component and what is wrong with it.
+    # Haystack's message has the whole block between the component's name and what is wrong with it.
     match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)
 
@@ -233,7 +233,7 @@ def _is_external_source(part: Any) -> bool:
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
     leaving = [source for source in sources if source.leaves_machine]
-    # All have the same indexes.
+    # All sources have the same indexes.
     return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
 
 

@@ -28,7 +28,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # Replace classes before components, a component before those that repeat it, the whole before a parameter.
+        # Replace classes before components, a component before those that repeat it, and a whole before its parts.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):

@@ -148,7 +148,7 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for one in this process, and where there is no model."""
+        """The server of the model; None for a model in this process, or without a model."""
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 

@@ -26,7 +26,7 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window that a server has stated; None where it has not been asked, or does not say."""
+    """Return the window that a server has stated; None if it has not been asked, or does not say."""
     return _stated.get(server)
 
 

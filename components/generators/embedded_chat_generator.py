@@ -29,7 +29,7 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (PREFRAG_JUDGE_GGUF of the
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# Keeps a prompt until it comes back longer after calls of other runs: this halves the time of three parallel runs.
+# Keeps a run's prompt, which comes back longer, while other runs call: this halves the time of three parallel runs.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -254,7 +254,7 @@ def _refusal(error: dict[str, Any]) -> str:
 
 
 def _load(path: str, adapter: str | None, context_window: int) -> Any:
-    """Load a model into a silent server of llama.cpp."""
+    """Load a model into a llama.cpp server without log output."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():

@@ -146,7 +146,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client only limits each single wait: a server that sends a byte now and then could go on for ever.
+    # The client limits only each single wait: a server that sends a byte now and then could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -195,7 +195,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 _check_length(body)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
-        # Its text has the URL, whose query may be a secret.
+        # The error's own text has the URL, whose query may be a secret.
         raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error

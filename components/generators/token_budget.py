@@ -87,6 +87,6 @@ def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # Prompts number documents by their whole text, so a shortened one keeps it, even if it is shortened again.
+    # Prompts number documents by their whole text, so a shortened one keeps that, even if it is shortened again.
     meta = {WHOLE_TEXT: content, **document.meta}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

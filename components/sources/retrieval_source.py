@@ -79,14 +79,14 @@ class RetrievalSource(Block):
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
         :param external: Whether queries leave this machine: they pass the gate and the result lists them. A source with
             a web search in its retriever or second provider, however deep, is always external.
-        :param top_k: The number of documents to return, where the request does not set it.
+        :param top_k: The number of documents to return, unless the request sets it.
         :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
             50.
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
-        :param gate: Decides for an external source whether a query is sent, by default with 400 characters at most; and
-            which web pages may be shown, by default all.
-        :param observed_last: Put the documents that the run has observed behind the new ones before the cut at
+        :param gate: Decides for an external source whether a query is sent (by default one of at most 400 characters),
+            and which web pages may be shown (by default all).
+        :param observed_last: Put the documents that the run has observed after the new ones before the cut at
             ``top_k``, because a step needs something new. No paper does so.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
@@ -130,7 +130,7 @@ class RetrievalSource(Block):
 
     @cached_property
     def _sent(self) -> tuple[ModelTraffic, ...]:
-        """What one search sends to models: the query to embedders, the query and the documents to rankers."""
+        """What one search sends to models: the query to embedders, and the query with the documents to rankers."""
         models = find_models([self.retriever, self.ranker])
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
@@ -300,7 +300,7 @@ class RetrievalSource(Block):
         return tuple(stamped)
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
-        """Play the search from the recording."""
+        """Replay the search from the recording."""
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)

@@ -51,7 +51,7 @@ class ProviderCall:
 
 
 class RetryPolicy(Block):
-    """A deadline for each attempt at a provider, growing random pauses (full jitter) between them, a second provider.
+    """A deadline for each attempt, growing random pauses (full jitter) between attempts, and a second provider.
 
     ```python
     from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy

@@ -24,7 +24,7 @@ class SearchRequest:
     state: State | None = None
     # The further arguments of retrievers: the ``question`` and the documents ``observed``.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()  # the observed documents that come behind the new ones
+    put_last: Sequence[Document] = ()  # the observed documents, which come after the new ones
     search: Search | None = None  # the search, once it was made or ruled out
 
     def hold_back(self, source: str, reason: str) -> None:

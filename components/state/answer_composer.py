@@ -21,8 +21,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# What a model says when it has no answer, in many wordings. A title may begin with such words, or be one of them, so if
-# a passage is cited only the bare sentence counts.
+# What a model says when it has no answer, in many wordings. A title may begin with these words, or be one of them, so
+# if a passage is cited, only the bare sentence counts.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -38,7 +38,7 @@ def compose(
 ) -> dict[str, Any]:
     """Compose the result of a run, which is the same from the command line, HTTP and Python.
 
-    It is JSON-serialisable; its keys are listed in docs/pipelines.md. ``preferred`` is what the counts call local.
+    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts take ``preferred`` for local.
     """
     marks = citation_marks(state)
     known = known_marks(state)

@@ -39,7 +39,7 @@ def check_question(question: str) -> str:
         raise BadInput("The question holds half of a surrogate pair, which is not a character: send it as UTF-8.")
     if (size := len(question.encode())) > MAX_QUESTION_BYTES:
         raise BadInput(
-            f"The question has {size} bytes, more than a model's window holds beside the passages: shorten it to "
+            f"The question has {size} bytes, more than a model's window holds besides the passages: shorten it to "
             f"{MAX_QUESTION_BYTES} bytes, which are {MAX_QUESTION_BYTES // 3} Chinese or Japanese characters."
         )
     return question

@@ -91,7 +91,7 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and if the passages are
         unlike all that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
@@ -165,7 +165,7 @@ class Evidence(_Value):
     document: Document
     sentence: str
     query: str  # what was asked for
-    share: float = 0.0  # how likely the answer is that a reader found in it, from 0 to 1
+    share: float = 0.0  # the probability of the answer that a reader found in it, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Step(_Value):
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
-    :param named_source: The source that the action names, where actions name sources.
+    :param named_source: The source that the action names, if actions name sources.
     :param answer: The answer, if the action is to answer.
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
@@ -308,7 +308,7 @@ class State(_Value):
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
-    :param conversation: The conversation that led to the last step; None where no model took it.
+    :param conversation: The conversation that led to the last step; None if no model took it.
     """
 
     question: str
@@ -345,7 +345,7 @@ class State(_Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source gets the question as it was typed: so far, this run has called at most the judge."""
+        """Check whether a source gets the question as it was typed: no model but the judge was called in this run."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:

@@ -42,7 +42,7 @@ class PassageRecord:
 
     id: str  # its name, of 1 to 512 bytes
     text: str  # its text; never empty
-    title: str | None = None  # its title; None where it has none
+    title: str | None = None  # its title; None if it has none
     source: Any = None  # the simulated source that holds it, as the corpus names it: `local`, `web` or `both`
     meta: dict[str, Any] = field(default_factory=dict)  # its other metadata
 
@@ -145,7 +145,7 @@ def _finite(number: str) -> float:
 
 def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
-        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: take another, or a plain text")
+        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: use another, or plain text")
     return value
 
 

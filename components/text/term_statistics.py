@@ -48,7 +48,7 @@ PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:
-    """Split a text into its words in lower case: the analysis where there is no index with a better one.
+    """Split a text into its words in lower case: the analysis if there is no index with a better one.
 
     :param text: The text.
     :returns: Its words of four letters and more, without question words.
@@ -57,7 +57,7 @@ def words(text: str) -> list[str]:
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Analyse texts, in one call where the statistics support it, so that a server is called only once.
+    """Analyse texts, in one call if the statistics support it, so that a server is called only once.
 
     The terms of each text come in order, with repetitions; without statistics they are :func:`words`.
     """

@@ -18,8 +18,8 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # This many words in a row are copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# The most words: in a question, in one without a question mark, in such a one under a system prompt; in statements
-# before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
+# The most words: in a question, in one without a question mark, and in one without it after a system prompt; in
+# statements before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
@@ -34,7 +34,7 @@ _BLOCK = re.compile(
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # What follows the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# A small addition to the forms: a message that begins by asking for work on a text.
+# Beyond the form, a small addition: a message that begins by asking for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -83,7 +83,7 @@ def find_origin(query: str, state: State) -> str:
         return (
             "most of its words come from an earlier answer or a text, not from you: say in your question what to search"
         )
-    # The results of the last search had not been read yet when its query was written.
+    # When the query was written, the results of the last search had not been read yet.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)

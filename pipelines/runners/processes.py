@@ -124,7 +124,7 @@ class _Worker:
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
     """Run the items that arrive through the pipe until it closes."""
-    # Ctrl-C reaches every process of the terminal, but the parent process is to end this one.
+    # Ctrl-C reaches every process of the terminal, but only the parent process should end this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     sending = Lock()

@@ -22,7 +22,7 @@ Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 TRIES = 3
 # Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
-# Results in order wait for a slow one before them; no more items than this many times the room are begun meanwhile.
+# Ordered results wait for a slow one before them; meanwhile at most this many times ``room`` items are begun.
 _AHEAD = 4
 
 

@@ -16,7 +16,7 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# The server takes up to 65,536 terms a query.
+# The server takes up to 65,536 terms per query.
 _KEYS_A_SEARCH = 10_000
 # Does any passage have a title, and does any have a title key? The server stops at the first match.
 _HOW_MANY: list[dict[str, Any]] = [

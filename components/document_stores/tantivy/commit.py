@@ -23,7 +23,7 @@ from prefrag.components.document_stores.tantivy.schema import (
 
 # The weight of a word in the title, relative to one in the text.
 TITLE_BOOST = 1.25
-# The most words whose document frequency is cached; some megabytes.
+# The most words whose document frequency is cached; a few megabytes.
 _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
@@ -34,8 +34,8 @@ _MOST_DOCUMENTS = 512
 class Commit:
     """An index as it is after one commit.
 
-    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has another
-    object, so the caches cannot be out of date.
+    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has an object
+    of its own, so the caches cannot be out of date.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Commit:
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so candidates are checked one by one, in a window that grows
-        # until enough match. Each window is searched anew, because the order of near-equal scores may differ.
+        # until enough match. Each window is searched from the start, because the order of near-equal scores may differ.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -132,7 +132,7 @@ class Commit:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Find the strings that are exact terms of a document."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # A text has a thousand values, so those that plainly are their own terms are spared the call.
+        # A text has a thousand values, so those that are obviously their own terms skip the call.
         found = {
             value
             for value in values

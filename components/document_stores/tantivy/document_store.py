@@ -165,8 +165,8 @@ class TantivyDocumentStore(Block):
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, with their BM25 score, best first.
 
-        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. A
-        document that has its title alone usually has no score, because there is nothing to rank.
+        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. If
+        only one document has a title, it usually has no score, because there is nothing to rank.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")

@@ -109,7 +109,7 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, best first; a document that has its title alone may have no score.
+        """Read documents by their titles, best first; if only one document has a title, it may have no score.
 
         ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title.
         """
@@ -276,7 +276,7 @@ class Index:
 
 
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
-    """Make the error for a refusal of the disk; tantivy reports a full one only in the text of its message."""
+    """Make the error for a failed write; tantivy reports a full disk only in the text of its message."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)
@@ -320,7 +320,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make one where there is none."""
+    """Open the index in a folder, and make one if there is none."""
     if _file_version(path / _SETTINGS_FILE) is None:
         _make_index(path, language or DEFAULT_LANGUAGE)
     index = open_index(path)
