@@ -69,7 +69,7 @@ SENTENCES = {
     "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
-    "steered": "Steered to {source}, where the model named {named} ({reason})",
+    "steered": "Steered to {source}, although the model named {named} ({reason})",
     "strips": (
         "Refined {source}: {kept} of {number} strips kept<judged_by? ({judged_by})>"
         "<unparsed?, because their scores could not be read>. Scores: {scores}"

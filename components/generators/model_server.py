@@ -84,7 +84,7 @@ class ModelServer:
         request = self._request(messages, generation_kwargs, tools)
         with self._explain_errors():
             if not (replies := read_completion(await send_async(request))):
-                raise self._error("answered without any choice: look at its log.")
+                raise self._error("answered without any choice: check its log.")
             return replies
 
     call = blocking(call_async)
@@ -186,12 +186,12 @@ class ModelServer:
         if status < 400:
             return f"redirects to another address, which is not followed: set {self.prefix}BASE_URL to that one."
         if status >= 500:
-            return f"failed with status {status}, {attempts}: look at its log ({text})."
+            return f"failed with status {status}, {attempts}: check its log ({text})."
         return f"refused the call with status {status}: {text}"
 
 
 def _name_attempts(attempts: int) -> str:
-    return f"after {attempts} attempts" if attempts > 1 else "at the only attempt"
+    return f"after {attempts} attempts" if attempts > 1 else "after one attempt"
 
 
 def _read_message(error: Refused) -> str:

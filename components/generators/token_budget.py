@@ -49,7 +49,7 @@ def fit_to_window(
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the newest one with some counts.
+    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the newest step with any counts.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0
@@ -87,6 +87,6 @@ def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # Prompts number documents by their whole text, so a shortened one keeps that, even if it is shortened again.
+    # Prompts identify documents by their whole text, so a shortened one keeps it, even if it is shortened again.
     meta = {WHOLE_TEXT: content, **document.meta}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

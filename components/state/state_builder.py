@@ -161,7 +161,7 @@ class StateBuilder:
             advice = (
                 f"Allow one of: {', '.join(still_open)}."
                 if still_open
-                else "This pipeline has no other source: use another one."
+                else "This pipeline has no other source: use another pipeline."
             )
             raise ValueError(f"No source is left to search: {reason}. {advice}")
         if preferred is not None and preferred not in self.sources:

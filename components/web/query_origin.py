@@ -16,7 +16,7 @@ from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
-# This many words in a row are copied from a passage; fewer may be a name.
+# This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
 # The most words: in a question, in one without a question mark, and in one without it after a system prompt; in
 # statements before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
@@ -81,7 +81,7 @@ def find_origin(query: str, state: State) -> str:
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (
-            "most of its words come from an earlier answer or a text, not from you: say in your question what to search"
+            "most of its words come from an earlier answer or a text, not from you: say in your question what to find"
         )
     # When the query was written, the results of the last search had not been read yet.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]

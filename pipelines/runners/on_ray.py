@@ -112,7 +112,7 @@ class _Actors:
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
-            advice = "every machine needs the same prefrag, and enough memory; then run the same command again."
+            advice = "all machines need the same version of prefrag and enough memory; then run the same command again."
             settle(one.ended, None, WorkerLost(f"{lost}; {advice}"))
 
 

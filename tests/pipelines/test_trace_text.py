@@ -146,7 +146,7 @@ from tests.for_each import for_each
     (
         "steered",
         {"source": "web", "named": "local", "reason": "the last label was False"},
-        "Steered to web, where the model named local (the last label was False)",
+        "Steered to web, although the model named local (the last label was False)",
     ),
     (
         "retrieval",

@@ -117,7 +117,7 @@ class Commit:
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Go through the documents that match filters, without keeping all in memory."""
+        """Go through the documents that match filters, without keeping them all in memory."""
         query = candidate_query(self._schema, filters) if filters else None
         for document in self._read_all(query if query is not None else Query.all_query()):
             if not filters or matches_filters(filters, document):

@@ -140,7 +140,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Go through the documents that `filter_documents` lists, without keeping all in memory."""
+        """Go through the documents that `filter_documents` lists, without keeping them all in memory."""
         if filters:
             check_filters(filters)
         if index := self._open():
@@ -269,7 +269,7 @@ class TantivyDocumentStore(Block):
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
-        # Looked up at every call, so that a running server changes from the demo to `default` when that appears.
+        # Looked up at every call, so that a running server switches from the demo to `default` when that appears.
         return self._check_language(open_index(self._path(), self._latest))
 
     def _open_for_writing(self) -> Index:

@@ -29,7 +29,7 @@ from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_te
 from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
 
-# Raised when the schema or the analysis changes, so that an index of another format is refused.
+# Increased when the schema or the analysis changes, so that an index of another format is refused.
 _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
 # The file that every commit of tantivy replaces.

@@ -131,7 +131,7 @@ def _find_demo(name: str) -> Path:
 # The name of each corpus, and its file in the folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Raised when the way of building changes; it is part of the index's name, so that a new index is built.
+# Increased when the way of building changes; it is part of the index's name, so that a new index is built.
 _BUILD = 2
 
 

@@ -184,7 +184,7 @@ class TestFailure:
     ):
         server.answers = [(429, {"error": {"message": "slow down"}})]
         server.headers = {"retry-after": header} if header else {}
-        with pytest.raises(ModelServerError, match="at the only attempt") as caught:
+        with pytest.raises(ModelServerError, match="after one attempt") as caught:
             call(connection(server), how)
         assert (caught.value.status, caught.value.retry_after) == (429, seconds)
 
@@ -192,12 +192,12 @@ class TestFailure:
     def test_the_message_counts_the_attempts_that_were_made(self, server: FakeModelServer, how: str):
         server.answers = [(429, {"error": {"message": "slow down"}})]
         server.headers = {"retry-after": "3600"}
-        with pytest.raises(ModelServerError, match="no room for further calls, at the only attempt"):
+        with pytest.raises(ModelServerError, match="no room for further calls, after one attempt"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 1
 
         server.headers = {"retry-after-ms": "1", "x-should-retry": "false"}
-        with pytest.raises(ModelServerError, match="at the only attempt"):
+        with pytest.raises(ModelServerError, match="after one attempt"):
             call(connection(server, max_retries=2), how)
         server.requests.clear()
 
@@ -216,7 +216,7 @@ class TestFailure:
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),
             (409, {"error": {"message": "locked for sk-secret"}}, r"status 409.*locked for \*\*\*"),
             (429, {"error": {"message": "slow down"}}, "fewer at once"),
-            (500, {"error": {"message": "out of memory"}}, "status 500, at the only attempt.*out of memory"),
+            (500, {"error": {"message": "out of memory"}}, "status 500, after one attempt.*out of memory"),
             (200, {**completion("Paris"), "choices": []}, "without any choice"),
             (200, {**completion("Paris"), "choices": None}, "not a chat completion"),
             (200, {"hello": "world"}, "not a chat completion"),
