@@ -159,8 +159,8 @@ AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
 class Table:
     """Ask once for each fault, and print a line of the table.
 
-    :param limit: Seconds within which a request has to end.
-    :param only: A text in the names of the faults to try.
+    :param limit: The most seconds that a request may take.
+    :param only: Try only faults whose name contains this text.
     """
 
     def __init__(self, limit: float, only: str):

@@ -43,7 +43,7 @@ _TEXT = "The board of the harbour met in May and spoke of buoys, boats and the t
 class KilledServer:
     """A server over a folder of data, killed again and again.
 
-    :param data: The folder, empty.
+    :param data: The folder, which must be empty.
     """
 
     def __init__(self, data: Path):

@@ -113,7 +113,7 @@ def measure_trees(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
 
 
 def write_means(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
-    """Write the mean at each depth, with the interval at 5, of one share per question."""
+    """Write the mean of the questions' shares at each depth, with the interval at 5."""
     [at_5] = intervals(100 * np.asarray(shares[MEASURED_AT])[:, None])
     return f"{' / '.join(f'{100 * np.mean(of):.1f}' for of in shares.values())} ({at_5.low:.1f} to {at_5.high:.1f})"
 

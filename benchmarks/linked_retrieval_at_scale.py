@@ -4,8 +4,8 @@
 
 The index is the large one of `title_links.py`: the corpora of `--data` (by default ../shared/data/multihop beside the
 checkout) and copies of them with other words, whose titles are words and phrases of the texts, so that texts mention
-many more titles than they do in a real corpus. `--index` keeps the index, or uses one that was kept. Each question runs
-once, one after the other, in a process of their own, whose processor time is measured.
+many more titles than they do in a real corpus. `--index` keeps the index, or uses one that was kept. Questions run once
+each, one after the other, in a process of their own, whose processor time is measured.
 """
 
 from __future__ import annotations

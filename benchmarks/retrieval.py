@@ -102,7 +102,7 @@ def with_server(
     corpora: dict[str, list[Document]],
     questions: dict[str, list[dict]],
 ) -> None:
-    """Measure an Elasticsearch on indexes of their own, which are deleted afterwards."""
+    """Measure an Elasticsearch server, on new indexes that are deleted afterwards."""
     prefix = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
 
     def fill(name: str, documents: list[Document]) -> tuple[Search, float]:

@@ -1,4 +1,4 @@
-"""Two servers behind nginx with its default time-outs: restart each under load, and use a model that is slower."""
+"""Two servers behind nginx with its default time-outs: restart each under load, and ask a model that is slower."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://servers; }} }
 
 
 class Nginx:
-    """A proxy that sends requests to the servers named last, as a balancer does with those that are ready."""
+    """A proxy that sends requests to the servers named last, as a load balancer does to servers that are ready."""
 
     def __init__(self, folder: Path):
         self.folder, self.port = folder, free_port()

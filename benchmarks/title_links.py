@@ -5,8 +5,8 @@
 The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): one folder per
 dataset, with corpus.jsonl and train.jsonl. The large index holds these passages and copies of them with other words,
 and most of its titles are capitalised words and phrases of the texts, so that texts mention many more titles than they
-do in a real corpus. For each question, links are sought from the question and its first three BM25 passages to eight
-passages; the BM25 search is not counted.
+do in a real corpus. The timed search finds eight passages whose titles the question or its first three BM25 passages
+mention; the BM25 search is not counted.
 """
 
 import argparse

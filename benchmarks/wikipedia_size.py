@@ -134,7 +134,7 @@ def _title(number: int, words: list[str], between: str) -> str:
 
 
 def ask(store: TantivyDocumentStore, questions: int) -> None:
-    """Ask for passages by their words, plainly and linked, one question after the other."""
+    """Ask for passages by their words, with plain and with linked retrieval, one question after the other."""
     total = store.count_documents()
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
     retrieval.warm_up()

@@ -45,7 +45,7 @@ class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
 
 
 async def measure(data: Path, limit: int) -> None:
-    """Ask the questions of a dataset, and print what a question takes."""
+    """Ask the questions of a dataset, and print the processor time per question."""
     os.environ |= {"PREFRAG_INDEX": evaluation_indexes(data / "corpus.jsonl", split=False).local, "PREFRAG_WEB": "off"}
     for name in ("PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_JUDGE_BASE_URL"):
         os.environ.pop(name, None)

@@ -134,7 +134,7 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
 
 
 def is_extractive(pipeline: Any) -> bool:
-    """Check whether a reader answers, because there is no language model."""
+    """Check whether a reader answers in place of a language model."""
     return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 

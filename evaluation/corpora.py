@@ -37,7 +37,7 @@ class CorpusIndexes(NamedTuple):
     """The names of the indexes of a corpus."""
 
     local: str  # the index that the local source searches
-    web: str | None  # the index that replaces the web; None where there is none
+    web: str | None  # the index that replaces the web; None if nothing replaces it
 
 
 def evaluation_indexes(

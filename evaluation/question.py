@@ -27,7 +27,7 @@ class Question:
     supporting_ids: tuple[str, ...] = ()  # the gold passages
     # The passages that the dataset shipped with the question, gold ones and distractors.
     candidate_ids: tuple[str, ...] = ()
-    decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, where the dataset has them
+    decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, if the dataset has them
     # Subject, relation and object of each fact needed, where the dataset has them (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
     dataset: str = ""  # the dataset it comes from; `hotpotqa` and others score some answers their own way

@@ -176,7 +176,7 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make a check whether a path lies below any of these folders, or beside any of these files."""
+    """Make a function that checks whether a path lies below any of these folders, or beside any of these files."""
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside

@@ -108,7 +108,7 @@ def why_left_out(suffix: str) -> str:
 
 
 def is_corpus(path: Path) -> bool:
-    """Check whether a file is a corpus: JSONL by its name, JSON where it is a list that begins with a passage."""
+    """Check whether a file is a corpus: JSONL by its name, JSON if it is a list that begins with a passage."""
     suffix = path.suffix.lower()
     if suffix != LIST_SUFFIX:
         return suffix == CORPUS_SUFFIX

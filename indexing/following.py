@@ -54,7 +54,7 @@ def follow_changes(
     # Checked last: a drive that is there now was also there when its files were searched for.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
-    # Files behind a link out of the folder are not the folder's to delete.
+    # A link may lead out of the folder: what lies there is not deleted with it.
     real = {path: printable(real_path(path)) for path in gone}
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, index=collection).passages

@@ -31,7 +31,7 @@ def html_title(text: str) -> str:
 
 def without_tags(page: str) -> str:
     """Write a page as plain words, one line per block."""
-    # The search for the end of an element stops at the next one of its kind: a page full of them would take hours.
+    # The search for an element's end stops at the next of its kind: otherwise a page full of them would take hours.
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()

@@ -135,7 +135,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
-    """Read the user's answer whether questions on an index may go to the web; None if there is none."""
+    """Read whether questions on an index may go to the web; None if the user has not decided."""
     from elasticsearch import NotFoundError
 
     try:
@@ -147,7 +147,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 
 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
-    """Keep the user's answer whether questions on an index may go to the web, in place of an earlier one."""
+    """Store whether questions on an index may go to the web, in place of an earlier answer."""
     if store == "tantivy" and not index_exists(index_path(index)):
         raise FileNotFoundError(f"There is no index '{index}'. List the indexes with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)

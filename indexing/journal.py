@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 # Changes of one collection wait this long for each other.
 WAIT_SECONDS = 60.0
-# How the folders of changes begin, which lie beside those of the collections; no uploaded file begins with a dot.
+# The prefix of the folders of changes, which lie beside those of the collections; no uploaded name begins with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
 # In the folder of a change: an index that is new or deleted, and the uploads of one that is deleted.
@@ -228,7 +228,7 @@ def _end_changes(collection: str) -> None:
             continue
         if is_committed:
             _finish(collection, incoming, journal)
-        # The journal goes first: only without it is the rest of the folder rubbish.
+        # The journal goes first: as long as it is there, the rest of the folder is still needed.
         (incoming / _JOURNAL).unlink()
         _sync(incoming)
         shutil.rmtree(incoming, ignore_errors=True)

@@ -46,7 +46,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
             pages.append(text)
             scans += [str(number + 1)] * is_scan
             if (room := room - len(text)) < 0:
-                raise CannotRead("it holds more text than is read: split it")
+                raise CannotRead("it holds more text than can be read: split it")
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:
         document.close()

@@ -51,7 +51,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # If nothing was indexed, uploads alone would not make a rebuilt index.
+                # Uploads alone do not count as a rebuilt index.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)

@@ -45,7 +45,7 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
 
 
 def _join(block: list[str], width: int, words: set[str]) -> str:
-    """Join the lines of a block without an empty line."""
+    """Join the lines of one block, which has no empty lines."""
     pieces = block[:1]
     hang, goes_on = _hang(block[0]), False
     for line, following in pairwise(block):

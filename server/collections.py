@@ -30,7 +30,7 @@ class NoSuchCollection(Missing):
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no such collection that you may use: GET /collections lists those that you may, and the "
+            "There is no such collection, or you may not use it: GET /collections lists those you may use, and the "
             "administrator adds others with PREFRAG_COLLECTIONS."
         )
 

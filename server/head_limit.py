@@ -25,7 +25,7 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._timer = self.loop.call_later(self.seconds, self._close)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has arrived; the waiting ends with the head, and begins with the first part of the next one."""
+        """Take in data; the timer stops when a head is complete, and starts with the first part of the next one."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()

@@ -41,7 +41,7 @@ class KeyIndex:
 
         with self._connect() as client:
             try:
-                # By its id, which needs no refresh.
+                # Reading by id needs no refresh.
                 found = client.get(index=KEY_INDEX, id=_ID)
             except NotFoundError as error:
                 if error.error == "index_not_found_exception":

@@ -155,7 +155,7 @@ def add_key(
         )
     except ValidationError as error:
         raise BadInput(
-            "A key and a collection are named with up to 64 letters, digits, '.', '-' and '_' (a key also with '@'), "
+            "Keys and collections have names of up to 64 letters, digits, '.', '-' and '_' (a key's also '@'), "
             "beginning with a letter or digit."
         ) from error
     if key.has_expired:
@@ -322,7 +322,7 @@ class ApiKeys:
             if cookie is not None:
                 await cookie(scope, receive, send)
                 return
-            message = "This address is used, or from an earlier start: open the one that the terminal shows now."
+            message = "This address was used, or is from an earlier start: open the one that the terminal shows now."
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
@@ -405,7 +405,7 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
 
 
 def _write(path: Path, text: str) -> None:
-    # Made with mode 0600.
+    # This makes the file with mode 0600.
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -29,7 +29,7 @@ _SEND_SECONDS = 60.0
 class CancelWhenGone:
     """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
 
-    When its time to drain is over, the server cancels whatever is still running; such a request is answered with 503.
+    After its drain time, the server cancels whatever is still running, and answers such a request with 503.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):

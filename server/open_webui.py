@@ -51,7 +51,7 @@ class OpenWebUIRoutes:
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # As for an application mounted there, so that everything behind sees only the rest of the path.
+                # As for an application mounted there: everything behind this one sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 

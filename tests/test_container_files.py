@@ -43,22 +43,22 @@ def seconds(duration: str) -> int:
 
 
 class TestTheImage:
-    def test_runs_as_a_user_of_a_fixed_number_that_is_not_root(self):
+    def test_the_image_runs_as_a_numbered_user_other_than_root(self):
         users = values("USER")
 
         assert users == ["10001:10001"]
         assert "--uid 10001 --gid 10001" in " ".join(values("RUN"))
 
-    def test_is_built_on_a_base_of_a_named_version(self):
+    def test_the_image_has_a_base_with_a_pinned_version(self):
         assert values("ARG", stage=0) == ["BASE=docker.io/library/python:3.13-slim-trixie"]
         assert {stage[0].value.split(" ")[0] for stage in stages()[1:]} == {"${BASE}"}
 
-    def test_writes_nowhere_but_to_its_data(self):
+    def test_the_image_writes_only_to_its_data(self):
         assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
         assert values("VOLUME") == values("WORKDIR") == ["/data"]
 
     @for_each("source", *copied_from_the_checkout())
-    def test_everything_that_is_copied_exists_and_reaches_the_builder(self, source: str):
+    def test_every_copied_file_exists_and_reaches_the_builder(self, source: str):
         path = CHECKOUT / source
 
         assert path.exists()
@@ -66,7 +66,7 @@ class TestTheImage:
         files = [str(each.relative_to(CHECKOUT)) for each in inside if "__pycache__" not in each.parts]
         assert [file for file in files if not reaches_the_builder(file)] == []
 
-    def test_the_wheel_in_it_is_whole(self):
+    def test_the_wheel_in_the_image_is_complete(self):
         folders = {
             str(link.readlink()).removeprefix("../") for link in (CHECKOUT / "prefrag").iterdir() if link.is_symlink()
         }
@@ -89,7 +89,7 @@ class TestTheImage:
         assert not re.search(r"KEY|TOKEN|SECRET|PASSWORD|PROXY", " ".join(settings))
         assert not re.search(r"index-url|find-links|trusted-host", text)
 
-    def test_the_extras_that_it_brings_exist(self):
+    def test_the_extras_of_the_image_exist(self):
         (default,) = [value for value in values("ARG", stage=1) if value.startswith("EXTRAS")]
         extras = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
             "optional-dependencies"
@@ -102,7 +102,7 @@ class TestTheImage:
 
     @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
     @pytest.mark.parametrize(("extras", "wanted"), [("", ""), ("files", "[files]"), ("files mcp", "[files,mcp]")])
-    def test_the_extras_are_wanted_of_pip_as_it_takes_them(self, extras: str, wanted: str, tmp_path: Path):
+    def test_pip_gets_the_extras_in_its_own_syntax(self, extras: str, wanted: str, tmp_path: Path):
         (tmp_path / "wheel").mkdir()
         (tmp_path / "wheel" / "a.whl").touch()
         (line,) = [value for value in values("RUN", stage=1) if "pip wheel" in value]
@@ -119,7 +119,7 @@ class TestTheImage:
 
         assert done.stdout == f"wheel/a.whl{wanted}"
 
-    def test_stops_by_the_signal_that_lets_runs_end(self):
+    def test_the_image_stops_with_the_signal_that_lets_runs_end(self):
         assert values("STOPSIGNAL") == ["SIGTERM"]
         assert values("ENTRYPOINT") == ['["prefrag"]'], "a shell would not pass the signal on"
 
@@ -155,7 +155,7 @@ class TestCompose:
         assert check["start_period"]
 
     @for_each("name", *SERVICES)
-    def test_what_is_not_ours_is_wanted_by_name_and_in_a_named_version(self, name: str):
+    def test_other_services_need_a_profile_and_a_pinned_version(self, name: str):
         service = SERVICES[name]
 
         if name == "prefrag":
@@ -164,7 +164,7 @@ class TestCompose:
             assert service["profiles"] == [name]
             assert re.search(r":\D*\d+(\.\d+){0,2}$", service["image"]), service["image"]
 
-    def test_who_needs_another_waits_until_it_can_answer(self):
+    def test_a_service_waits_until_those_it_needs_can_answer(self):
         needs = {name: service.get("depends_on", {}) for name, service in SERVICES.items()}
 
         assert {each["condition"] for own in needs.values() for each in own.values()} == {"service_healthy"}
@@ -175,7 +175,7 @@ class TestCompose:
             "elasticsearch": False,
         }, "a profile that is off must not keep it from starting"
 
-    def test_only_this_machine_reaches_it_unless_somebody_says_otherwise(self):
+    def test_only_this_machine_reaches_the_services_by_default(self):
         ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
 
         assert len(ports) == 2
@@ -183,31 +183,31 @@ class TestCompose:
         assert compose()["networks"]["inside"] == {"internal": True}
         assert SERVICES["elasticsearch"]["networks"] == ["inside"], "it asks for no password"
 
-    def test_data_outlive_the_containers_and_documents_are_only_read(self):
+    def test_data_outlives_the_containers_and_documents_are_read_only(self):
         mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
         (documents,) = [mount for mount in mounts if isinstance(mount, dict)]
 
         assert {mount.partition(":")[0] for mount in mounts if isinstance(mount, str)} == set(compose()["volumes"])
         assert (documents["target"], documents["read_only"]) == ("/documents", True)
 
-    def test_every_variable_of_ours_is_one_that_is_documented(self):
+    def test_every_variable_of_ours_is_documented(self):
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
 
         assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= settings()
 
-    def test_the_web_is_left_to_the_answer_that_is_kept_with_the_documents(self):
+    def test_the_answer_kept_with_the_documents_decides_about_the_web(self):
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
 
         assert "PREFRAG_WEB" not in text
 
-    def test_the_model_in_it_counts_as_local(self, monkeypatch: pytest.MonkeyPatch):
+    def test_the_model_of_compose_counts_as_local(self, monkeypatch: pytest.MonkeyPatch):
         assert not is_local("model")
         monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", SERVICES["prefrag"]["environment"]["PREFRAG_LOCAL_HOSTS"])
 
         assert is_local("model")
         assert SERVICES["vllm"]["networks"]["default"]["aliases"] == ["model"]
 
-    def test_runs_have_the_time_to_end_that_they_are_promised(self):
+    def test_runs_get_the_promised_time_to_end(self):
         service = SERVICES["prefrag"]
 
         drain = service["environment"]["PREFRAG_DRAIN_SECONDS"]
@@ -217,7 +217,7 @@ class TestCompose:
 class TestTheGuide:
     guide = (CHECKOUT / "docs" / "containers.md").read_text(encoding="utf-8")
 
-    def test_its_commands_inside_the_container_exist(self):
+    def test_the_commands_that_the_guide_runs_in_the_container_exist(self):
         commands = re.findall(
             r"docker (?:compose )?(?:--profile \S+ )?run .*?\bprefrag( [^-\s].*?)?(?:  #|\)\"|$)",
             "".join(fenced(self.guide)),
@@ -228,13 +228,13 @@ class TestTheGuide:
         assert len(found) >= 4
         assert {command: why for command, why in found.items() if why} == {}
 
-    def test_it_lists_the_settings_of_compose_and_no_others(self):
+    def test_the_guide_lists_exactly_the_settings_of_compose(self):
         listed = set(re.findall(r"`([A-Z_]+)`", "".join(re.findall(r"^\|([^|]*)\|", self.guide, re.MULTILINE))))
         text = (CHECKOUT / "compose.yaml").read_text(encoding="utf-8")
 
         assert listed - {"COMPOSE_PROFILES"} == set(re.findall(r"\$\{([A-Z_]+)", text)) - {"ES_JAVA_OPTS"}
 
-    def test_the_profiles_are_those_of_compose(self):
+    def test_the_profiles_in_the_guide_are_those_of_compose(self):
         named = re.findall(r"--profile (\S+)|COMPOSE_PROFILES=(\S+)", self.guide)
 
         assert {name for names in named for name in names if name} <= set(SERVICES)
@@ -269,16 +269,16 @@ class TestTheHealthCheck:
             [sys.executable, *arguments], env=environment, capture_output=True, timeout=60, check=False
         ).returncode
 
-    def test_succeeds_while_it_serves_and_fails_when_it_has_stopped(self, command: list[str]):
+    def test_the_health_check_succeeds_until_the_service_stops(self, command: list[str]):
         with listening(PREFRAG_INDEX="demo") as served:
             assert self.exit_code(command, served.address) == 0
 
         assert self.exit_code(command, served.address) == 1
 
-    def test_fails_when_the_service_is_not_ready(self, command: list[str]):
+    def test_the_health_check_fails_when_the_service_is_not_ready(self, command: list[str]):
         with answering(503) as address:
             assert self.exit_code(command, address) == 1
 
-    def test_goes_through_no_proxy(self, command: list[str]):
+    def test_the_health_check_uses_no_proxy(self, command: list[str]):
         with answering(200) as address:
             assert self.exit_code(command, address, http_proxy="http://127.0.0.1:9", no_proxy="") == 0

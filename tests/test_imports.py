@@ -71,7 +71,7 @@ def stages(home: Path) -> dict[str, Any]:
     ("serve", "elasticsearch elastic_transport trafilatura openai docutils xgboost sentence_transformers ray"),
     ("dense", "sentence_transformers lancedb torch"),
 )
-def test_what_is_heavy_is_imported_where_it_is_used(stages: dict[str, Any], stage: str, heavy: str):
+def test_heavy_modules_are_imported_where_they_are_used(stages: dict[str, Any], stage: str, heavy: str):
     assert [name for name in heavy.split() if name in stages[stage]] == []
 
 
@@ -80,7 +80,7 @@ def test_telemetry_is_off_unless_somebody_switches_it_on(stages: dict[str, Any])
 
 
 @pytest.mark.parametrize(("chosen", "is_on"), [(None, False), ("True", True)], ids=["by default", "switched on"])
-def test_telemetry_is_off_also_where_haystack_was_imported_before(chosen: str | None, is_on: bool, tmp_path: Path):
+def test_telemetry_is_off_even_if_haystack_was_imported_first(chosen: str | None, is_on: bool, tmp_path: Path):
     set_it = f"os.environ['HAYSTACK_TELEMETRY_ENABLED'] = {chosen!r}" if chosen else ""
     done = run_python(
         f"""
@@ -104,7 +104,7 @@ def test_the_runtime_of_the_reader_reports_to_nobody(stages: dict[str, Any], hom
 
 
 @pytest.mark.parametrize(("chosen", "kept"), [(None, "1"), ("0", "0")], ids=["by default", "switched on"])
-def test_the_telemetry_of_that_runtime_is_the_users_to_switch_on(chosen: str | None, kept: str):
+def test_the_user_can_switch_on_the_telemetry_of_the_runtime(chosen: str | None, kept: str):
     set_it = f"os.environ['ORT_DISABLE_TELEMETRY'] = {chosen!r}" if chosen else ""
 
     done = run_python(

@@ -134,7 +134,7 @@ def test_no_constructor_has_over_ten_parameters():
     assert faults == []
 
 
-def test_all_import_names_of_ours_begin_with_prefrag():
+def test_all_our_import_names_begin_with_prefrag():
     files = modules(*PACKAGES, "benchmarks", "hayhooks", "tests")
     faults = [fault for file in files for fault in listed(file, without_prefix(file.read_text()))]
 

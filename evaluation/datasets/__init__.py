@@ -113,7 +113,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Put the question on one line, because a prompt starts a new part on each line."""
+    """Put the question on one line, because further lines of a prompt would be taken for other parts of it."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

@@ -49,7 +49,7 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
 
 def _question(record: dict[str, Any]) -> Iterator[Question]:
     answer = record["exact_answer"]
-    # In some years it is a list.
+    # In some years the answer is a list.
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
     if answer not in ("yes", "no"):

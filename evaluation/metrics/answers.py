@@ -1,4 +1,4 @@
-"""Score an answer in our way; ``official.py`` has the datasets' own scores and those of PrefRAG's code.
+"""Our own scores of an answer; ``official.py`` has those of the datasets and of PrefRAG's code.
 
 Every score is between 0 and 1, and is that of the best-matching alias.
 """

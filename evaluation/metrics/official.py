@@ -99,8 +99,8 @@ def authors_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the published code of PrefRAG does.
 
     :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
-        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the answer contains
-        the gold word as a whole word, whatever else it contains.
+        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: whether the answer
+        contains the gold word as a whole word, regardless of the rest.
     """
     if question.dataset == "bioasq":
         found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)

@@ -85,7 +85,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
         if name.endswith(".gz"):
             name, data = name.removesuffix(".gz"), gzip.decompress(data)
         if _MANUAL_PAGE.fullmatch(name):
-            # A stub that only names another page.
+            # This page is a stub that only names another one.
             if data.startswith(b".so "):
                 continue
             data = _set_manual_page(data)

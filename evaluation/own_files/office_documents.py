@@ -48,7 +48,7 @@ def _make_docx(blocks: list[Any]) -> bytes:
     from docx import Document
 
     document = Document()
-    # Rows that follow each other are one table.
+    # Consecutive rows form one table.
     for is_table, group in groupby(blocks, lambda block: isinstance(block, list)):
         rows = list(group)
         if is_table:
@@ -98,7 +98,7 @@ def _at_a_fixed_time(archive: bytes) -> bytes:
 
 
 def _make_pdf(pages: list[str]) -> bytes:
-    """Write a PDF of lines of text, in one of the fonts that every reader has."""
+    """Write a PDF with lines of text, in a font that every PDF reader has."""
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     bodies = [
         "<< /Type /Catalog /Pages 2 0 R >>",

@@ -93,7 +93,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     """Check whether a model judges the retrieved passages, so that its errors matter."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    # An AutoJudge calls a model only if it is on a server, or if one is set for the judge.
+    # An AutoJudge uses a model only if that runs on a server or was set for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]

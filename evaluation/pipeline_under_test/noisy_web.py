@@ -60,7 +60,7 @@ class NoisyWeb(Block):
 
     @property
     def provider(self) -> str:
-        """The name of what is searched, for the trace."""
+        """The name of the searched provider, for the trace."""
         return f"noisy {self.web.provider}"
 
     def warm_up(self) -> None:
@@ -110,7 +110,7 @@ class NoisyWeb(Block):
 
 @lru_cache(maxsize=4)
 def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Document, ...]:
-    """Read the first passages of a corpus that a web may hold and that are gold for no question."""
+    """Read the first passages of a corpus that are gold for no question and that are not held only locally."""
     read = () if questions is None else load_questions(questions, format=format)
     gold = {passage for question in read for passage in question.supporting_ids}
     passages = read_passages(corpus)

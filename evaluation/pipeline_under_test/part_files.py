@@ -30,7 +30,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Digest the names and contents of a mode's prompt files, or of a folder's with shipped ones where it has none."""
+    """Digest the names and contents of all prompt files of a mode, or of a folder plus the shipped ones it lacks."""
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))
@@ -54,7 +54,7 @@ def _find_names(value: Any) -> Iterator[str]:
 
 
 def _list_files(path: Path) -> list[Path]:
-    """List the files of a folder sorted by name, or the file itself if its suffix is one of these; else nothing."""
+    """List the files of a folder sorted by name, or a single file if it has one of the suffixes; else nothing."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []

@@ -184,7 +184,7 @@ class Setup:
         from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
-            # The corpus that replaces the web is in tantivy, whatever the store of the local sources.
+            # The corpus that replaces the web is always in tantivy, even if the local sources use another store.
             for store in dict.fromkeys(("tantivy", self.store)):
                 made = evaluation_indexes(
                     experiment.corpus,

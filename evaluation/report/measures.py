@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# Shown where there is no value.
+# Shown if there is no value.
 DASH = "\N{EN DASH}"
 
 

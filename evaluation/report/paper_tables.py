@@ -389,7 +389,7 @@ def _fill_cells(of_question: Mapping[str, Sequence[str]], sources: Mapping[str, 
 
 
 def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
-    """Return the source of each of these passages, or None where the corpus cannot be read."""
+    """Return the source of each of these passages, or None if the corpus cannot be read."""
     found = {}
     try:
         with corpus.open("rb") as stream:

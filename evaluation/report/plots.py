@@ -22,7 +22,7 @@ from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, 
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholders, which the page's colours replace in the SVG, because they differ between light and dark.
+# Placeholders in the SVG for the page's colours, which differ between light and dark.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
@@ -298,7 +298,7 @@ def _outside(place: Bbox, inside: Bbox) -> float:
 
 
 def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write the names of lines at their ends, moved apart where they would cover each other."""
+    """Write the names of lines at their ends, moved apart if they would overlap."""
     gap = _SIZE * 1.25
     longest = max(len(label) for _, _, label, _ in ends)
     left, right = axes.get_xlim()

@@ -25,7 +25,7 @@ class Setting:
         return cls(tuple(run.settings.items()))
 
     def get(self, name: str) -> Value:
-        """Return the value of one setting; None where there is none."""
+        """Return the value of one setting; None if it has no value."""
         return dict(self.values).get(name)
 
     def put(self, name: str, value: Value) -> Setting:

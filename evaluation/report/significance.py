@@ -16,10 +16,10 @@ _ENUMERATED = 12
 
 
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
-    """Test the paired differences of each column by flipping their signs at random (R. A. Fisher, 1935).
+    """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    The test is exact if all differences have the same size, where it is McNemar's exact test (Q. McNemar, 1947), and if
-    at most 12 questions differ. Otherwise it draws random signs, the same for all columns.
+    The test is exact if all differences have the same size (then it is McNemar's exact test, Q. McNemar, 1947) or if at
+    most 12 questions differ. Otherwise it draws random signs, the same for all columns.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]

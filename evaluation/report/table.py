@@ -15,7 +15,7 @@ class Cell:
     """One number of a table."""
 
     text: str  # the number in digits, or a dash
-    interval: str = ""  # its 95% interval in digits, where there is one
+    interval: str = ""  # its 95% interval in digits, if it has one
     best: bool = False  # whether it is the best of its column in its setting
 
 
@@ -24,7 +24,7 @@ class Row:
     """One line of a table."""
 
     label: str
-    cells: tuple[Cell, ...] = ()  # one cell per column; none for a heading of the lines below
+    cells: tuple[Cell, ...] = ()  # one cell per column; empty for a heading above other lines
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Column:
     """A column under one dataset."""
 
     measure: Measure
-    value: Callable[[Run], float | None]  # gives the value of a run; None where there is none
+    value: Callable[[Run], float | None]  # gives the value of a run; None if it has none
     ranked: bool = True  # whether its best value is marked
 
 

@@ -28,7 +28,7 @@ class RunFolder:
         self.path = path
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Check that the folder holds this run, or no run; nothing is written."""
+        """Check that the folder holds this run or none, without writing anything."""
         before = self.config()
         if before is not None:
             # A setting that an older version did not record may have differed, unless it is off or empty now.

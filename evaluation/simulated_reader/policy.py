@@ -47,7 +47,7 @@ _WORD_LETTERS = 9
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What the simulated reader does where a language model would decide.
+    """What the simulated reader does when a language model would decide.
 
     docs/evaluation.md says what each setting means.
     """

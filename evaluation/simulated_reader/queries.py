@@ -58,7 +58,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return the gold titles and answers, and the names that queries are made of, that have not been read yet."""
+    """Return the gold titles, the answers and the names in possible queries that have not been read yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
@@ -89,7 +89,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # A name is known only if it was read: perhaps only a part of its passage was shown.
+    # Keep only names that have been read, because perhaps only a part of a passage was shown.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):

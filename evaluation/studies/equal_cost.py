@@ -131,7 +131,7 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare the accuracy of two curves at equal mean cost, or at equal accuracy the first's cost as a share.
+    """Compare two curves' accuracy at equal mean cost, or the first's cost as a share of the other's at equal accuracy.
 
     A loop keeps to a budget with its best settings that cost no more, mixed question by question if the budget lies
     between two. The interval is a paired bootstrap over the questions, or Tango's if accuracy differs on few of them;

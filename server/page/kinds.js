@@ -27,7 +27,7 @@ export function kindBadge(kind, source = "") {
 /**
  * Name a source in words.
  * @param {string} name Its name in the pipeline.
- * @param {boolean} external Whether it is one of the web.
+ * @param {boolean} external Whether it is on the web.
  * @returns {string}
  */
 export function sourceName(name, external) {
@@ -41,7 +41,7 @@ export function titleOf(document) {
   return document.title || document.file || document.id || "Untitled";
 }
 
-/** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with its ending or not. */
+/** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with or without its ending. */
 export const isNamed = (title, file) => [file, file.replace(/\.\w{1,8}$/, "")].includes(title);
 
 /** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */

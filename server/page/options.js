@@ -43,7 +43,7 @@ export function onlyOwn() {
   return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
 }
 
-/** @param {string} name @returns {boolean} Whether a source is one of the web. */
+/** @param {string} name @returns {boolean} Whether a source is on the web. */
 export function isExternal(name) {
   return pipelines.some((one) => one.sources.some((source) => source.name === name && source.external));
 }

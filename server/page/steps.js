@@ -12,7 +12,7 @@ const ICONS = {
 
 /** The list of the steps of one run. */
 export class Steps {
-  /** @param {(name: string) => boolean} isExternal Whether a source is one of the web. */
+  /** @param {(name: string) => boolean} isExternal Whether a source is on the web. */
   constructor(isExternal) {
     this.isExternal = isExternal;
     this.searches = 0;

@@ -91,7 +91,7 @@ class TestAKey:
         *(("ada", ["papers", name]) for name in ("", "..", "../up", "a/b", "a b")),
     )
     def test_has_a_plain_name_and_collections_that_can_exist(self, name: str, collections: list[str]):
-        with pytest.raises(BadInput, match="are named with"):
+        with pytest.raises(BadInput, match="have names of"):
             add_key(name, collections)
 
     def test_keeps_its_name_to_itself_and_cannot_be_revoked_where_it_is_unknown(self):

@@ -150,7 +150,7 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
 
 
 class RememberedTerms:
-    """A cache of the term statistics of a store, which analyses each text and counts each word once.
+    """A cache for a store's term statistics, so that each text is analysed and each word counted only once.
 
     Nothing may be written to the store in the meantime.
     """

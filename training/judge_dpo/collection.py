@@ -257,7 +257,7 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Put a sampling judge in the place of the pipeline's own."""
+    """Replace the pipeline's judge by one that samples, and name the source of the labels."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):

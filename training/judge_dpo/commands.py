@@ -138,7 +138,7 @@ def measure(
     adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA over it.")] = None,
     reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes none.")] = 512,
 ) -> None:
-    """Measure a model on the held-out steps, for example after training on several GPUs, which does not measure."""
+    """Measure a model on the held-out steps, for example after training on several GPUs, which skips this."""
     _require_packages()
     import torch
 

@@ -41,7 +41,7 @@ class GoldPassages:
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
-        """Give the verdict alone."""
+        """Give only the verdict."""
         missing = self._missing(state)
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 

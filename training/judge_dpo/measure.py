@@ -17,8 +17,8 @@ def measure(
     """Measure a model on balanced steps, in two ways.
 
     ``accuracy`` is that of the verdicts that the model writes at temperature 0 and without a schema; a verdict that is
-    unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes as verdict the one whose template the model
-    finds more probable, and ``likelihood_auc`` says how well the difference of the two sorts the steps.
+    unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes the verdict whose template the model finds more
+    probable, and ``likelihood_auc`` says how well the difference of both log probabilities sorts the steps.
     """
     was_training = model.training
     model.eval()

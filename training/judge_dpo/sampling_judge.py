@@ -27,7 +27,7 @@ EVENT = "candidates"
 
 
 class SamplingJudge:
-    """Sample nine replies to the prompt of a :class:`ModelJudge`, and go on with the gold verdict (appendix C).
+    """Sample nine replies to the prompt of a :class:`ModelJudge`, and continue with the gold verdict (appendix C).
 
     The samples become an event in the run's trace. With ``own`` the run continues as in the authors' code: with the
     verdict of the preferred reply, or of the first reply if none agrees with gold. Without a verdict the passages are

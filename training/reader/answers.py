@@ -71,7 +71,7 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# Questions over people's own files are what the probability is for, but few; near misses are the worst answers to give.
+# The probability is meant for questions over people's own files, but these are few; near misses are the worst to give.
 _OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
 _FEW = 50

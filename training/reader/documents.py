@@ -79,7 +79,7 @@ def learnt_examples(
     examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
     changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
     for one in examples:
-        # Time goes by tokens, so for short texts the passage alone is mostly used.
+        # Training time depends on the tokens, so passages of short texts mostly come without others.
         if documents.is_searched or draw.random() < 0.25:
             yield one
         elif one.gold:

@@ -122,8 +122,8 @@ def train_reader(
     learn from half of the questions, with the passages retrieved for them, and from half of ``documents``. Each copy
     reads the half that it has not seen, from which the trees learn; the final encoder is the mean of both. The copies
     stay in the folder ``training``, so that the trees can be fitted again in minutes. With 0 ``minutes`` the encoder of
-    ``start`` stays as it is, and only trees are fitted. The probability of an answer is the mean from the trees of
-    ``start`` and the new ones, because each have learnt from questions that the others have not seen.
+    ``start`` stays as it is, and only trees are fitted. The probability of an answer is the mean of what the trees of
+    ``start`` and the new trees say, because each have learnt from questions that the others have not seen.
     """
     import_xgboost()
     started = time.monotonic()

@@ -1,1 +1,1 @@
-"""Package documentation as a user's own files, and how often the judge leaves them needlessly for the web."""
+"""Package documentation as a user's own files, and how often the judge needlessly leaves them for the web."""
