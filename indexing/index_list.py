@@ -111,7 +111,7 @@ def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSu
 def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
     """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
     for name in list_names():
-        path = index_path(name)
+        path = index_path(DEFAULT_INDEX).with_name(name)  # A folder that somebody put there may have any name.
         files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
         # Another process may be merging its segments.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))

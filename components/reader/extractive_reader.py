@@ -100,12 +100,12 @@ class _Parts:
 
 
 class _Reading:
-    """Documents to read for a question; the same objects, as at each step of a run, have the same key."""
+    """Documents to read for a question; the same unchanged objects, as at each step of a run, have the same key."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
         settings = (reader.model, reader.max_documents, reader.candidates, os.getpid())
-        self._key = (*settings, question, *map(id, documents))
+        self._key = (*settings, question, *((id(one), one.content, repr(one.meta)) for one in documents))
 
     def __hash__(self) -> int:
         return hash(self._key)

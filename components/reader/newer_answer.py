@@ -81,8 +81,8 @@ def find_newer_answer(
 
 
 def _date(document: Document) -> str:
-    date = str(document.meta.get("date") or "")
-    return date if date[:4].isdigit() else ""
+    date = re.match("[0-9]{4}(?:[^0-9]?[0-9]{2}){0,2}", str(document.meta.get("date") or ""))
+    return re.sub("[^0-9]", "", date[0]) if date else ""
 
 
 def _is_newer(date: str, others: Sequence[str]) -> bool:

@@ -1,5 +1,7 @@
 """The list of indexes, and dropping one."""
 
+import shutil
+
 import pytest
 from haystack.document_stores.errors import DocumentStoreError
 
@@ -48,6 +50,16 @@ def test_files_with_long_names_and_passages_of_other_origin_are_counted(make: Ma
     [entry] = list_indexes()
 
     assert (entry.passages, entry.files) == (2, 1)
+
+
+def test_a_folder_that_was_copied_there_is_listed_with_what_is_wrong_with_its_name(make: Make) -> None:
+    index([make("a.txt")])
+    shutil.copytree(index_path("default"), index_path("default").with_name("default copy"))
+
+    default, copied = list_indexes()
+
+    assert (default.problem, copied.passages) == (None, None)
+    assert "'default copy' cannot name an index" in str(copied.problem)
 
 
 def test_a_damaged_index_is_listed_and_can_be_dropped(make: Make) -> None:

@@ -139,7 +139,7 @@ def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_
         return documents
 
     monkeypatch.setattr(extractive_reader, "choose_documents", choose)
-    question, hall = "When was the Calibration Hall first open?", replace(HALL)
+    question, hall = "When was the Calibration Hall first open?", replace(HALL, meta={**HALL.meta})
 
     first = reader.read(question, [YARD, hall])
     first_again = [*first]
@@ -150,7 +150,10 @@ def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_
     # Another object may hold another text, and other settings other candidates.
     assert reader.read(question, [YARD, replace(hall, content="The hall opened in 1971.")])[0].text == "1971"
     assert len(ExtractiveReader(candidates=1).read(question, [YARD, hall])) == 1
-    assert len(reads) == 3
+    # The same object may by now have another date.
+    hall.meta["date"] = "2024-05-14"
+    assert reader.read(question, [YARD, hall])[0].text == "1966"
+    assert len(reads) == 4
 
 
 def test_it_is_rebuilt_from_its_settings_and_refuses_numbers_under_one_and_an_empty_model():

@@ -1,9 +1,14 @@
 """Where two documents answer a question differently the newer one counts, and neither is given as certain."""
 
+import numpy as np
 import pytest
 from haystack import Document
 
 from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.newer_answer import find_newer_answer
+from prefrag.components.reader.second_look import SecondLook
+from prefrag.components.reader.span_candidates import SpanCandidate
+from prefrag.components.reader.span_features import Spans
 from tests.for_each import for_each
 
 OLDER = "The committee decides that a lost key costs 15 euros. The money goes to the repair fund."
@@ -22,12 +27,13 @@ def _decision(text: str, date: str | None = None, standing: str | None = None, s
 
 @for_each(
     "older, newer, says",
-    (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03"), "25 euros"),
+    (_decision(OLDER, "20250514"), _decision(NEWER, "2025-11-03"), "25 euros"),
     (_decision(NEWER, "2026-03-03"), _decision(OLDER, "2025-05-14"), "25 euros"),
     (_decision(OLDER, "2025-05-14", "old"), _decision(NEWER), "25 euros"),
     (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03", "draft"), "15 euros"),
     (_decision(OLDER, "2025"), _decision(NEWER, "2025-05"), "15 euros"),
     (_decision(OLDER), _decision(NEWER, "2026-03-03"), "15 euros"),
+    (_decision(OLDER, "2026-03-03"), _decision(NEWER, "20260101"), "15 euros"),
     (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03", source="web"), "15 euros"),
     (_decision(OLDER, "2025-05-14"), _decision("The key hangs in the hall. It cost 4 euros.", "2026"), "15 euros"),
 )
@@ -95,3 +101,22 @@ def test_what_two_documents_say_alike_is_shown_in_the_newer_one(reader: Extracti
     documents = [_decision(OLDER, date) for date in ("2024-05-14", "2025-05-14")]
 
     assert reader.read("What does a lost key cost?", documents)[0].document is documents[1]
+
+
+@for_each(
+    "held, scores, kind, found",
+    pytest.param((0.9, 0.9), (2, 1), "number", (True, 1), id="the newer answer counts"),
+    pytest.param((0.9, 0.8), (2, 1), "number", (True, 0), id="not one whose sentence holds less of the question"),
+    pytest.param((0.9, 0.9), (9, 1), "number", (True, 0), id="nor one far less likely"),
+    pytest.param((0.9, 0.9), (2, 1), "title", (True, 0), id="nor a title"),
+    pytest.param((0.9, 0.5), (2, 1), "number", (False, 0), id="who speaks of something else contradicts nothing"),
+    pytest.param((0.4, 0.4), (2, 1), "number", (False, 0), id="nothing holds much of the question"),
+)
+def test_a_newer_document_counts_by_what_it_holds_of_the_question(held, scores, kind, found, monkeypatch):
+    monkeypatch.setattr(SecondLook, "holds_of", lambda look, one: held[one.passage])
+    monkeypatch.setattr(SecondLook, "most_of", lambda look, passage: held[passage])
+    documents, texts = [_decision(OLDER, "2025"), _decision(NEWER, "2026")], ["15 euros", "25 euros"]
+    spans = Spans([SpanCandidate(at, text, kind, 0, 8) for at, text in enumerate(texts)], texts, np.zeros((2, 0)))
+    look = SecondLook("What does a key cost?", [], len)
+
+    assert find_newer_answer("What does a key cost?", [*enumerate(scores)], spans, documents, look) == found
