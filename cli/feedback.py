@@ -71,7 +71,7 @@ def export_feedback(
             continue
         # If a question was rated several times, the last rating counts.
         if place in questions:
-            left_out["replaced by later feedback on the same question"] += 1
+            left_out["replaced by later feedback"] += 1
         questions[place] = question
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
     if not questions:

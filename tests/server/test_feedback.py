@@ -231,7 +231,7 @@ class TestExporting:
         result = self.export(tmp_path)
 
         assert self.questions(tmp_path) == [("Who built alpha?", ("Gamma",), ("p1",))]
-        assert "2 without a right answer, 1 replaced by later feedback on the same question, 1 unreadable." in result.stdout
+        assert "left out: 2 without a right answer, 1 replaced by later feedback, 1 unreadable." in result.stdout
 
     def test_can_be_narrowed_by_rating_and_index(self, served: Client, tmp_path: Path):
         client = served()
