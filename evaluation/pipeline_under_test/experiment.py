@@ -57,7 +57,7 @@ class Experiment(PolicySettings):
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"{WEB_SWITCH} closes the web: set it to on, or give a corpus that stands in for the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
-            raise ValueError(f"store is '{self.store}': set it to elasticsearch together with a corpus, or leave it out.")
+            raise ValueError(f"store is '{self.store}': set it to elasticsearch with a corpus, or leave it out.")
         if self.record is not None and self.replay is not None:
             raise ValueError("A run either records or replays: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):

@@ -16,7 +16,7 @@ class TestSettings:
         ({"split": True, "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "A split corpus holds its own web"),
         ({"split": True}, "Without a corpus there is nothing to split"),
         ({"web_corpus": "w.jsonl"}, "Without a corpus"),
-        ({"store": "elasticsearch"}, "together with a corpus"),
+        ({"store": "elasticsearch"}, "elasticsearch with a corpus"),
         ({"record": "a", "replay": "b"}, "either records or replays"),
         ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
         ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, reader, a GGUF file or the URL"),
