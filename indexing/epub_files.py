@@ -42,9 +42,9 @@ def read_epub(data: bytes) -> Book:
         paths = dict.fromkeys(
             posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
         )
+        if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
+            raise CannotRead("one of its pages is too large to be read")
         try:
-            if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
-                raise CannotRead("one of its pages is too large to be read")
             chapters = [decode_text(archive.read(path)) for path in paths if path in names]
         except CannotRead:
             if _ENCRYPTION in names:

@@ -53,6 +53,7 @@ def test_the_chapters_come_once_and_in_the_order_of_the_book() -> None:
     ({"META-INF/container.xml": "<container/>"}, "no list of its pages"),
     ({"META-INF/container.xml": f'<!DOCTYPE a [<!ENTITY b "c">]>{CONTAINER}'}, "document type"),
     ({"OEBPS/book.opf": "<package"}, "may be damaged"),
+    ({"OEBPS/two.xhtml": " " * 10_000_001, "META-INF/encryption.xml": "<a/>"}, "one of its pages is too large"),
     ({"OEBPS/two.xhtml": "\0\1\2", "META-INF/encryption.xml": "<a/>"}, "protected against copying"),
 )
 def test_a_book_that_cannot_be_read_is_refused(parts: dict[str, str], reason: str) -> None:

@@ -33,7 +33,7 @@ def test_another_folder_of_that_name_gets_a_number_and_keeps_it(tmp_path: Path):
 
 def test_a_file_comes_back_while_it_lies_in_the_folder(tmp_path: Path):
     folder = folder_of(tmp_path, "Notes")
-    paths = [folder / "a.md", folder / "gone.md", tmp_path / "elsewhere.md"]
+    paths = [folder / "a.md", folder / "gone.md", tmp_path / "Notes of others.md"]
     paths[0].touch(), paths[2].touch()
 
     assert [comes_back(find_collection(folder), str(path)) for path in paths] == [True, False, False]

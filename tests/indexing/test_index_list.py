@@ -56,10 +56,9 @@ def test_a_folder_that_was_copied_there_is_listed_with_what_is_wrong_with_its_na
     index([make("a.txt")])
     shutil.copytree(index_path("default"), index_path("default").with_name("default copy"))
 
-    default, copied = list_indexes()
+    problems = [str(one.problem).partition(":")[0] for one in list_indexes()]
 
-    assert (default.problem, copied.passages) == (None, None)
-    assert "'default copy' cannot name an index" in str(copied.problem)
+    assert problems == ["None", "'default copy' cannot name an index"]
 
 
 def test_a_damaged_index_is_listed_and_can_be_dropped(make: Make) -> None:
