@@ -158,7 +158,7 @@ def list_documents(
     # An index in Elasticsearch has no folder in which they could be kept.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
-        text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or not as a whole:", *lines))
+        text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
         console(stderr=True).print(text, style="yellow", markup=False)
 
 

@@ -69,9 +69,9 @@ def export_feedback(
         if kind == "training" and (reason := _lacks_passages(each)):
             left_out[reason] += 1
             continue
-        # If a question has several, the last one counts.
+        # If a question was rated several times, the last rating counts.
         if place in questions:
-            left_out["given again later"] += 1
+            left_out["replaced by later feedback"] += 1
         questions[place] = question
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
     if not questions:
@@ -111,7 +111,7 @@ def _lacks_passages(feedback: KeptFeedback) -> str:
     """Give the reason why training would refuse the feedback: its index lacks what the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
-        return "citing no passage of an index in a liked answer"
+        return "without a liked answer that cites an indexed passage"
     return (
         "" if _held_ids(feedback.collection, wanted) >= set(wanted) else "citing passages that the index does not hold"
     )

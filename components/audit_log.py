@@ -51,7 +51,7 @@ def check_audit_log() -> str:
         return ""
     mode = path.stat().st_mode
     is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
-    return f"The audit log {path} is readable by others than its owner: close it with chmod 600." if is_open else ""
+    return f"The audit log {path} can be read by others than its owner: run chmod 600 on it." if is_open else ""
 
 
 def audit(event: str, **data: Any) -> None:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the command's own settings from those of the pipeline, which have a path or take over a part."""
+    """Separate the command's settings from the pipeline's, whose name has a dot or whose value is `@PIPELINE`."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 
@@ -30,7 +30,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
             raise Missing(f"There is no file {file}: give a YAML file of settings.")
         found = _read_yaml(file.read_text(encoding="utf-8"), str(file)) or {}
         if not isinstance(found, dict):
-            raise BadInput(f"{file} holds no settings: write one 'name: value' a line.")
+            raise BadInput(f"{file} is not a list of settings: write one 'name: value' per line.")
     for text in single:
         name, equals, value = text.partition("=")
         if not equals:

@@ -81,8 +81,8 @@ def open_corpus(path: Path) -> BinaryIO:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
         raise PassageError(
-            f"it has {size / 10**6:.0f} MB, and lists of passages are read up to {MOST_LIST_BYTES // 10**6} MB: make "
-            f"it a {CORPUS_SUFFIX} file, one passage per line"
+            f"it is {size / 10**6:.0f} MB, but a JSON list may be at most {MOST_LIST_BYTES // 10**6} MB: convert it to "
+            f"a {CORPUS_SUFFIX} file, one passage per line"
         )
     try:
         passages = json.loads(path.read_bytes().decode("utf-8-sig"))

@@ -147,7 +147,7 @@ def prune_passages(
     spared = _find_lost_folders(files, {path for _, path in gone if not files[path]})
     for folder in sorted(set(spared.values())):
         reason = (
-            "nothing of this folder is pruned, because it is missing or holds no file: is a drive not mounted? If its "
+            "nothing in this folder was pruned, because it is missing or has no files: is a drive not mounted? If its "
             f"files are gone permanently, delete it from the index: prefrag documents delete {folder}{os.sep}"
         )
         if (skipped := Skipped(folder, reason)) not in report.skipped:
@@ -186,7 +186,7 @@ def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
     ids = read_ids(corpus, report)
     if ids is None or len(ids):
         return ids
-    reason = "it is not pruned, because it is empty now: delete it from the index if it is meant to be"
+    reason = "it was not pruned, because it is empty now: if that is intended, delete it from the index"
     if (skipped := Skipped(corpus, reason)) not in report.skipped:
         report.skipped.append(skipped)
     return None

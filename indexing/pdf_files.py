@@ -11,7 +11,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
-# The most letters of a printed line.
+# If lines have more letters than this, each is a paragraph, so nothing is unwrapped.
 _MOST_WIDTH = 400
 # What PDFium writes for a hyphen and line break inside a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
@@ -27,8 +27,8 @@ _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     """Read a PDF; call this in a process with limits, since nothing bounds the work of PDFium.
 
-    Returns its title, and its text with a form feed between two pages; its bookmarks and what is lost go to the
-    outline. Raises :class:`CannotRead` when it is encrypted or damaged, or has too much or no readable text.
+    Returns its title, and its text with a form feed between two pages; adds its bookmarks, and a note on pages
+    without text, to `outline`. Raises :class:`CannotRead` for an encrypted or damaged file, or too much or no text.
     """
     import pypdfium2
 
@@ -46,7 +46,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
             pages.append(text)
             scans += [str(number + 1)] * is_scan
             if (room := room - len(text)) < 0:
-                raise CannotRead("it holds more text than can be read: split it")
+                raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:
         document.close()
@@ -79,7 +79,7 @@ def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
-    """Put the mark of each bookmark before its words; if they are not found, at the place of the bookmark before."""
+    """Insert the mark of each bookmark before its words or, if they are not found, where the previous bookmark was."""
     pieces, start = [], 0
     for level, words in marks:
         # A heading may be broken anywhere on the page.

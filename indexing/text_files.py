@@ -53,7 +53,7 @@ def limit_text(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         room -= len(line)
         if room < 0:
-            raise CannotRead("it holds more text than can be read: split it")
+            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
         yield line
 
 

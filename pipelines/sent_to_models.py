@@ -17,7 +17,7 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
             key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
-    traced = ["Sent to a tracing backend: your words, and what was answered."]
+    traced = ["Sent to a tracing backend: your question, its conversation and attachments, and the answer."]
     return (traced if result.get("sent_to_tracing") == "content" else []) + [
         f"Sent to a remote model: {counted(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
         + (f", to {host}." if with_host and host else ".")

@@ -30,8 +30,8 @@ MOST_LOADED = 16
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The pipeline that the server has loaded searches its own collection. For any other collection it is loaded again,
-    with that index in its store and its gate, and kept while it is in use or among the most recently used.
+    The pipeline that the server has loaded searches its own collection. For any other it is loaded again, with that
+    index in its document store and in its web gate's `local_index`, and kept while it is in use or recently used.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -55,7 +55,7 @@ class CollectionPipelines:
                 raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
             [collection] = searched
         if self._own is None:
-            raise BadInput("This pipeline searches no collection by its name: leave `index` out.")
+            raise BadInput("The collection of this pipeline cannot be chosen: leave `index` out.")
         if collection == self._own and is_allowed(collection):
             return self.pipeline
         check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)

@@ -1,4 +1,4 @@
-"""Feedback on answers: the route that takes it, and where it is kept; nothing else of a run is kept."""
+"""Feedback on answers: the route that takes it, and where it is kept."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class FollowedFolder:
                 if self._is_there():
                     # Usually the system's limit on watched folders has been reached.
                     self._polls = True
-                    self._fail(f"It cannot be watched for changes ({error}), and is scanned regularly instead.")
+                    self._fail(f"It cannot be watched for changes ({error}), so it is scanned regularly instead.")
             except Exception as error:
                 # A file name that is not UTF-8, for example, stops the watching.
                 self._fail(f"Watching it was interrupted and starts again. {error}")

@@ -125,7 +125,7 @@ class IndexingProcess:
                 with change_documents(order["collection"], order["shared"]):
                     pass
             if late.is_set():
-                message = f"The indexing was given up after {INDEX_SECONDS:g} s: send fewer or smaller files."
+                message = f"Indexing was stopped after {INDEX_SECONDS:g} s: send fewer or smaller files."
                 raise IndexingFailed(message, HTTPStatus.GATEWAY_TIMEOUT) from error
             raise IndexingFailed("The indexing broke off.") from error
 

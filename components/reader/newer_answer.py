@@ -12,14 +12,14 @@ from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.places import standing_of
 
-# A question with one of these may ask for what held before; one that does so in other words gets what holds now.
+# A question with one of these words may ask about the past, so it keeps the best answer. Other wordings are missed.
 _BEFORE = re.compile(
     r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before|until|old(?:er)?|used to)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# A sentence speaks of the same thing if it holds _SHARE of what the answer's sentence holds of the question, which must
-# be _LEAST or more. A real answer scores at most _MARGIN below the best one.
+# A passage is about the same thing if its best sentence covers _SHARE as much of the question as the answer's sentence,
+# which must cover _LEAST of it. A candidate is an answer only if its score is within _MARGIN of the best one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -30,19 +30,19 @@ def find_newer_answer(
     documents: Sequence[Document],
     look: SecondLook,
 ) -> tuple[bool, int]:
-    """Find out whether a newer document speaks of what is asked, and whether it has an answer.
+    """Find out whether a newer document covers what is asked, and which answer to use.
 
-    Any current document of the source counts as newer than one that calls itself superseded, a draft or old. Nobody can
-    say whether a document without a date is newer.
+    Any current document of the source counts as newer than one that calls itself superseded, a draft or old.
+    Otherwise a document without a date counts as neither newer nor older than another.
 
     :param question: The question.
     :param chosen: The spans of the best answers and their scores, the best first.
     :param spans: The spans.
     :param documents: The documents of the passages.
-    :param look: The second look at the passages.
-    :returns: Whether a newer document speaks of it and does not state the same, and the place among the chosen answers
-        of the one that counts: that of the newest document whose sentence holds no less of the question. It is the best
-        one if there is none, or if the question names a year or asks for what was before.
+    :param look: Measures how much of the question each passage and candidate covers.
+    :returns: Whether a newer document covers the same thing without stating the same answer; and the index in `chosen`
+        of the answer to use: that of the newest document whose sentence covers at least as much of the question, or 0
+        (the best answer) if there is none, or if the question names a year or asks about the past.
     """
 
     def held(place: int) -> float:
@@ -86,5 +86,5 @@ def _date(document: Document) -> str:
 
 
 def _is_newer(date: str, others: Sequence[str]) -> bool:
-    # A year or a month may lie on either side of one of its days.
+    # Compare only the part that both dates give: 2024 is neither before nor after 2024-05-03.
     return all(date[:common] > other[:common] for other in others for common in [min(len(date), len(other))])

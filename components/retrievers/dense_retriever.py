@@ -101,8 +101,8 @@ class DenseRetriever(Block):
                         embedder = _build(embedder, "text_embedder")
                     except ImportError as error:
                         raise ImportError(
-                            f"The text embedder {embedder['type']} is not installed ({error}). For those of this "
-                            "project: make install EXTRAS=dense"
+                            f"The text embedder {embedder['type']} is not installed ({error}). For the embedders "
+                            "of the shipped pipelines, run: make install EXTRAS=dense"
                         ) from error
                 if hasattr(embedder, "warm_up"):
                     embedder.warm_up()

@@ -86,8 +86,8 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
-            that mentions the title does.
+        :param query: A text that may mention titles. Passages that share a title are ranked by it or, if it is blank,
+            by the text that mentions the title.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
@@ -108,7 +108,7 @@ class TitleMentionRetriever:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known = await find_titles(self._possible_keys(query, given))
-        # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
+        # Each known title has a passage; `given` can empty len(given) titles at most, so unfiltered this many do.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}

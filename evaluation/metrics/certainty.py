@@ -28,10 +28,10 @@ def is_right(question: Question, answer: str) -> bool:
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
     """Score what a run gave and what it withheld.
 
-    :returns: Scores from 0 to 1: ``answered`` (``said_unknown`` if the question has no answer); if an answer was given,
-        ``right_of_given`` and ``fair_of_given``, else ``evidence_held`` (not for yes or no, which no sentence contains)
-        and, for a question with gold passages, ``evidence_gold``; and for every question that has an answer
-        ``guess_em``, which scores the guess if the answer was withheld.
+    :returns: Scores from 0 to 1. If the question has no answer: ``said_unknown`` (and, if an answer was given, both
+        ``..._of_given`` as 0). Otherwise ``answered`` and ``guess_em`` (of the guess, if withheld); if answered, also
+        ``right_of_given`` and ``fair_of_given``; if not, ``evidence_held`` (except for yes or no, which no sentence
+        contains) and, with gold passages, ``evidence_gold``.
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -54,7 +54,7 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 
 
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the sentences that are shown: those of the evidence, or if an answer is given, of the passages it cites.
+    """Score the sentences that are shown: the evidence first, then those of the cited passages.
 
     :returns: ``sentence_1`` and ``sentence_3``: 1 if the first, or one of the first three, is a gold sentence or nearly
         one (an F1 of 0.6, because a wrapped sentence may be shown only in part). No scores for a question without gold
@@ -83,9 +83,9 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score the queries that left, if it is known whether the preferred source answers the question.
 
-    :returns: Scores from 0 to 1. If the preferred source answers it, ``needless_queries``: 1 if any query left. If any
-        left, ``words_typed``: the share of their words that stand in the question or an earlier turn. If some left and
-        the preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
+    :returns: Scores from 0 to 1. If the preferred source answers it, ``needless_queries``: 1 if any query was sent. If
+        any was, ``words_typed``: the share of query words that occur in the question or an earlier turn; and, if the
+        preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
     """
     if question.answerable is None:
         return {}

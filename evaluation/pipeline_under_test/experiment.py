@@ -57,7 +57,7 @@ class Experiment(PolicySettings):
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"{WEB_SWITCH} closes the web: set it to on, or give a corpus that stands in for the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
-            raise ValueError(f"store is '{self.store}': set it to elasticsearch, with a corpus to put there.")
+            raise ValueError(f"store is '{self.store}': set it to elasticsearch with a corpus, or leave it out.")
         if self.record is not None and self.replay is not None:
             raise ValueError("A run either records or replays: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):
@@ -71,7 +71,7 @@ class Experiment(PolicySettings):
         if self.model is not None and self.llm is not None and self.server is None:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
         if self.is_policy_set and self.llm != SIMULATED:
-            raise ValueError(f"Only the simulated reader errs by rate and has a policy to set: set llm to {SIMULATED}.")
+            raise ValueError(f"Error rates and policies apply only to the simulated reader: set llm to {SIMULATED}.")
         if self.is_web_noisy and (self.corpus is None or self.web is not None):
             raise ValueError("Only a corpus in place of the web can be made noisy: give one, and not the real web.")
         if not 0 <= self.web_junk <= 1:

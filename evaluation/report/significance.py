@@ -1,4 +1,4 @@
-"""Test paired differences without assuming a distribution, and correct the p-values for their number."""
+"""Test paired differences without assuming a distribution, and correct p-values for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def correct(ps: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (S. Holm, 1979)."""
+    """Correct p-values for multiple comparisons (S. Holm, 1979)."""
     order = np.argsort(ps)
     stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
     found = np.empty(len(ps))

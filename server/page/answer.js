@@ -193,7 +193,7 @@ function whatLeft(result) {
     items.push(leftItem("out", "is-out", `To a remote model (${one.role}): ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
-  if (traced) items.push(leftItem("out", "is-out", "To a tracing backend: your words, and what was answered."));
+  if (traced) items.push(leftItem("out", "is-out", "To a tracing backend: your question, its conversation and attachments, and the answer."));
   for (const one of held) items.push(leftItem("shield", "is-kept", "Held back: ", strange("q", one.query), ` (${one.reason})`));
   if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or network.`));
   return make("ul", { class: "left" }, items);

@@ -77,7 +77,7 @@ async function send(collection, files, arriving) {
       // The name is kept in one form of Unicode, and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added. A corpus cannot be asked about on its own.";
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added to the collection, but you cannot limit a question to it: it is a corpus of many passages, not a single document.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();

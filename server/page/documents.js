@@ -53,7 +53,7 @@ async function draw(said = null) {
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "Its passages did not come from files, so there is nothing to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (!failed) list.append(make("p", { class: "hint" }, "An index in Elasticsearch keeps no list of files that could not be read: whoever indexes them is told."));
+    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not listed for Elasticsearch indexes; they are reported when the files are indexed."));
     else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
@@ -154,7 +154,7 @@ function failedFiles(failed) {
   const items = failed.slice(0, MOST_FAILED).map(({ name, folder, reason }) => make("li", {}, icon("warning"),
     make("span", {}, strange("span", folder ? `${folder}/${name}` : name), ": ", strange("span", reason))));
   return make("details", { class: "failed-files" },
-    make("summary", {}, `${count(failed.length, "file")} could not be read, or not as a whole`),
+    make("summary", {}, `${count(failed.length, "file")} could not be read, or only in part`),
     make("ul", { class: "skipped" }, items),
     failed.length > items.length && make("p", { class: "hint" }, `These are the first ${items.length}.`));
 }

@@ -198,7 +198,7 @@ document.addEventListener("ask-about", ({ detail }) => {
   attachDocument(detail);
   question.focus();
 });
-// The demo has questions of its own. A document has worded a suggested question: no query for it leaves the machine.
+// The demo has questions of its own. The wording of a suggested question comes from a document, so it is never searched on the web.
 function suggest() {
   const isDemo = !byId("examples").hidden;
   showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, true));
@@ -270,7 +270,7 @@ const THEMES = ["system", "light", "dark"];
 
 function showTheme() {
   const theme = document.documentElement.dataset.theme ?? "system";
-  byId("theme-button").setAttribute("aria-label", `Colours: ${theme === "system" ? "as the system" : theme}`);
+  byId("theme-button").setAttribute("aria-label", `Colours: ${theme === "system" ? "same as the system" : theme}`);
   byId("theme-button").title = byId("theme-button").getAttribute("aria-label");
 }
 byId("theme-button").addEventListener("click", () => {

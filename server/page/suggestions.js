@@ -29,7 +29,7 @@ export async function showSuggestions(collection, ask, times = TIMES) {
   if (shown !== collection) return;
   const { questions, pending } = found;
   box.hidden = !questions.length;
-  box.replaceChildren(make("p", { class: "hint", id: "suggestions-title" }, "Your documents answer, for example:"),
+  box.replaceChildren(make("p", { class: "hint", id: "suggestions-title" }, "Your documents can answer, for example:"),
     make("ul", { "aria-labelledby": "suggestions-title" }, questions.map(({ question, name }) => make("li", {},
       make("button", { type: "button", class: "quiet-button", on: { click: () => ask(question) } }, strange("span", question),
         make("span", { class: "hint suggestion-name" }, icon("own"), strange("span", name)))))));

@@ -151,7 +151,7 @@ class TestDocuments:
 
         listed = prefrag("documents", "list")
 
-        assert "1 file could not be read, or not as a whole:" in listed.stderr
+        assert "1 file could not be read, or only in part:" in listed.stderr
         assert "empty.md: it is empty" in " ".join(listed.stderr.split())
 
     def test_a_file_that_stays_in_a_followed_folder_is_said_to_come_back(self, tmp_path: Path):

@@ -35,7 +35,7 @@ def test_a_setting_with_a_path_or_a_part_is_one_of_the_pipeline():
 @for_each(
     "text, message",
     ("sed: 3", "no setting 'sed': the nearest is seed"),
-    ("- seed", "holds no settings: write one 'name: value' a line"),
+    ("- seed", "is not a list of settings: write one 'name: value' per line"),
     ("seed: [", "is not YAML"),
     ("limit: many", "limit is 'many'"),
     ("limit: 0", "limit must be at least 1"),

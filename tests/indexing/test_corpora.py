@@ -194,7 +194,7 @@ class TestAListOfPassages:
 
         [skipped] = index([make("c.json", _list())]).skipped
 
-        assert "make it a .jsonl file" in skipped.reason
+        assert "convert it to a .jsonl file" in skipped.reason
 
 
 @for_each(

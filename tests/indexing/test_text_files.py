@@ -98,7 +98,7 @@ def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: p
     long = "x" * 1_000
     rows = write_rows(iter([["1", long]] * 1_000))
 
-    with pytest.raises(CannotRead, match="more text than can be read"):
+    with pytest.raises(CannotRead, match="million characters: split it"):
         list(rows)
 
 
@@ -150,7 +150,7 @@ def test_a_long_name_is_not_written_in_full_before_each_value(value: object) -> 
 def test_more_text_than_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prefrag.indexing.text_files._MOST_TEXT", 1_000)
 
-    with pytest.raises(CannotRead, match="more text than can be read"):
+    with pytest.raises(CannotRead, match="million characters: split it"):
         read_json(json.dumps({"people": [{"name": "Ada"}] * 100}))
 
 

@@ -288,7 +288,7 @@ class TestShape:
     def test_the_switch_of_colours_is_kept(self, open_page: Open):
         page = open_page(color_scheme="light")
         before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        page.get_by_role("button", name="Colours: as the system").click()
+        page.get_by_role("button", name="Colours: same as the system").click()
         page.get_by_role("button", name="Colours: light").click()
         page.reload()
 

@@ -223,7 +223,7 @@ class TestDocuments(OnOwnDocuments):
             "boats.csv",
         ]
         assert "2024-05-03" in rows.nth(2).locator(".cell-date").inner_text()
-        assert page.locator(".failed-files summary").inner_text() == "1 file could not be read, or not as a whole"
+        assert page.locator(".failed-files summary").inner_text() == "1 file could not be read, or only in part"
         assert "letters/empty.md: it is empty" in page.locator(".failed-files").text_content()
         rows.nth(0).click()
         assert rows.count() == 2

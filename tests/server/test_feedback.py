@@ -231,7 +231,7 @@ class TestExporting:
         result = self.export(tmp_path)
 
         assert self.questions(tmp_path) == [("Who built alpha?", ("Gamma",), ("p1",))]
-        assert "left out: 2 without a right answer, 1 given again later, 1 unreadable." in result.stdout
+        assert "left out: 2 without a right answer, 1 replaced by later feedback, 1 unreadable." in result.stdout
 
     def test_can_be_narrowed_by_rating_and_index(self, served: Client, tmp_path: Path):
         client = served()
@@ -273,7 +273,7 @@ class TestExporting:
         result = self.export(tmp_path, "--kind", "training")
 
         assert "1 citing passages that the index does not hold" in result.stdout
-        assert "2 citing no passage of an index in a liked answer" in result.stdout
+        assert "2 without a liked answer that cites an indexed passage" in result.stdout
         questions, passages = Dataset.parse(f"{tmp_path / 'questions.jsonl'}:default").read()
         assert [question.question for question in questions] == ["Who built alpha?"]
         assert [passage.id for passage in passages] == ["p1"]

@@ -150,7 +150,7 @@ def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcess):
 def test_a_process_that_takes_too_long_is_stopped(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(indexing_process, "INDEX_SECONDS", 0.01)
 
-    with pytest.raises(IndexingFailed, match="given up after") as failed:
+    with pytest.raises(IndexingFailed, match="stopped after") as failed:
         upload("fresh", process.index, tower_md="Ada.")
 
     assert failed.value.http_status == 504

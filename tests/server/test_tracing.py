@@ -163,7 +163,7 @@ def test_words_go_only_where_that_is_wanted_too_and_are_written_down(
 
     lines = [json.loads(line)["sent"] for line in (tmp_path / "log").read_text().splitlines()]
     assert [result["sent_to_tracing"] for result in results] == lines == ["spans", "content"]
-    assert "your words" in "".join(write_sent_to_models(results[1]))
+    assert "your question, its conversation" in "".join(write_sent_to_models(results[1]))
     monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "unmounted" / "log"))
     with pytest.raises(pipelines.RunFailed, match="nothing is sent"):
         ask()

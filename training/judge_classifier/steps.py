@@ -23,7 +23,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
 
-# The weights with which a corpus without a field `source` is divided between the sources.
+# The weights for drawing each passage's source at random if the corpus has no field `source`.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
@@ -60,7 +60,7 @@ class TwoSources:
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Index a corpus as two sources that each hold what the other lacks."""
+    """Index a corpus as two sources, by each passage's field `source` or, without one, at random."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
@@ -75,7 +75,7 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
             store = TantivyDocumentStore(path=str(Path(folder) / side))
             own = [passage for passage, share in zip(passages, held, strict=True) if share in (side, "both")]
             if not own:
-                raise ValueError(f"No passage of the corpus is in the source '{side}': both need some (`source`).")
+                raise ValueError(f"The source '{side}' would be empty: give passages for both (field `source`).")
             store.write_documents(own)
             stores[side] = store
         yield TwoSources(**stores)
@@ -93,8 +93,8 @@ def simulated_steps(
 ) -> Iterator[JudgedStep]:
     """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge sees.
 
-    Each step searches the preferred source. If a gold passage that has not been shown is among the results, these are
-    shown, otherwise those of the other source. A run ends when all gold passages have been shown.
+    Each step searches the preferred source. If the results contain a gold passage that has not been shown
+    yet, they are shown; otherwise the other source's results are. A run ends when all gold passages have been shown.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)

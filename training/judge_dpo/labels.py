@@ -23,7 +23,7 @@ CLOSEST_PROMPT = "closest_analysis"
 
 
 class Labels(Protocol):
-    """Give the gold verdict of a step and choose among the analyses that share it."""
+    """Give a step's gold verdict, and choose among the sampled analyses that reached the same verdict."""
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
         """Give the gold verdict."""
@@ -57,7 +57,7 @@ class GoldPassages:
             for one in passages
             for sentence in _SENTENCE_END.split(one.content or "")
         ]
-        # If no gold passage is missing any more, the question is the only text to compare an analysis with.
+        # If all gold passages have already been shown, compare the analyses with the question instead.
         return Gold(bool(found), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
@@ -116,5 +116,5 @@ def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
 
 
 def fold(question: str) -> str:
-    """Fold a question, so that it is found by its text."""
+    """Normalise a question's case and whitespace, so that it can be looked up by its text."""
     return " ".join(question.lower().split())

@@ -29,9 +29,9 @@ EVENT = "candidates"
 class SamplingJudge:
     """Sample nine replies to the prompt of a :class:`ModelJudge`, and continue with the gold verdict (appendix C).
 
-    The samples become an event in the run's trace. With ``own`` the run continues as in the authors' code: with the
-    verdict of the preferred reply, or of the first reply if none agrees with gold. Without a verdict the passages are
-    kept, so that doubt sends nothing out.
+    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as the authors' code does:
+    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict,
+    the passages are kept, so that nothing is sent out when in doubt.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of a pipeline's YAML; only the collection of training data uses it."""
+        """Write the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:

@@ -96,7 +96,7 @@ class TestSteps:
         assert sum(held(draw_all=True)) < 2 * len(TOWNS)
 
     def test_a_source_without_a_passage_is_refused(self):
-        with pytest.raises(ValueError, match="in the source 'web'"):
+        with pytest.raises(ValueError, match="The source 'web' would be empty"):
             self.steps([self.ALPHA, self.BETA], [])
 
 
