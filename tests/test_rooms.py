@@ -31,11 +31,11 @@ BUDGET = {
     "cli": 2_385,
     "components": 19_452,
     "evaluation": 8_952,
-    "indexing": 5_616,
+    "indexing": 5_621,
     "pipelines": 1_934,
     "server": 5_648,
     "training": 5_861,
-    "tests": 53_757,
+    "tests": 53_759,
 }
 
 
