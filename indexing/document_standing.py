@@ -23,6 +23,11 @@ _CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
+# "Draft, not agreed", "draft - budget"; "old" and the like begin too many sentences.
+_LABEL = re.compile(
+    rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
+    re.IGNORECASE,
+)
 # "A year old" does not mean old.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 _LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
@@ -34,8 +39,8 @@ _SENTENCES = (
 _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
 _FIRST_LINES, _LONGEST = 6, 120
 _Pattern = Callable[[str], re.Match[str] | None]
-_LINES: Sequence[_Pattern] = (_FIRST.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
-_TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match)
+_LINES: Sequence[_Pattern] = (_FIRST.match, _LABEL.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
+_TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match, _LABEL.match)
 
 
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:

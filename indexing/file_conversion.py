@@ -42,7 +42,7 @@ from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 7
+_RECIPE = 8
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),

@@ -45,9 +45,8 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         held = sorted(each for each in values("date") if _is_within(each, since, until))
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
-            raise BadInput(
-                f"No {'such ' if conditions else ''}document states a date {span}; those without a date do not count."
-            )
+            such = "such document" if conditions else "document"
+            raise BadInput(f"No {such} is dated {span} in its first lines or name; others do not count.")
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 

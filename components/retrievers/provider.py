@@ -12,6 +12,8 @@ from prefrag.components.parts import walk_parts
 
 # The modules of Haystack's web searches and page readers.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
+# Some clients put a whole request into their error.
+_MOST_CHARACTERS = 300
 
 
 class Retriever(Protocol):
@@ -72,5 +74,5 @@ def searches_web(part: Any) -> bool:
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     """Describe the failure of a call in one line for the trace."""
-    reason = f"no reply within {timeout:g} s" if isinstance(error, TimeoutError) else str(error)
+    reason = f"no reply within {timeout:g} s" if isinstance(error, TimeoutError) else str(error)[:_MOST_CHARACTERS]
     return f"{name}: {reason or type(error).__name__}"

@@ -19,6 +19,8 @@ from tests.for_each import for_each
     ({}, "", "Opening hours (old, until 2025).txt", "", "old"),
     ({}, "", "price list_v2_old.csv", "", "old"),
     ({}, "", "DRAFT - minutes.docx", "", "draft"),
+    ({}, "", "draft - budget 2027.txt", "", "draft"),
+    ({}, "Draft, not agreed.\nThe fee is 75 euros.", "a.txt", "", "draft"),
     ({}, "", "a.md", "_Archive", "old"),
     ({}, "The draft horse.\nOld town walks begin at ten.", "The draft horse.md", "old town", None),
     ({"status": "published", "draft": False}, "OLD TOWN WALKS\nDraft beer was sold.", "Old town.txt", "gold", None),
