@@ -173,7 +173,8 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     taken = machines.upload(machines.second, FRESH, others_jsonl='{"id": "1", "text": "C."}\n{"id": "3", "text": "D."}')
     assert (taken.json()["written"], taken.json()["skipped"][0]["name"]) == (1, "others.jsonl")
     [fresh] = machines.second.get("/collections").json()["collections"]
-    assert fresh == {"name": FRESH, "default": False, "files": 2, "passages": 3, "web": False, "writes": True}
+    flags = {"default": False, "web": False, "writes": True, "follows": False}
+    assert fresh == {"name": FRESH, "files": 2, "passages": 3, **flags}
     assert machines.found(machines.second, FRESH) == ["A tower."]
 
     assert machines.second.delete(f"/collections/{FRESH}").json() == {"deleted": 3}
