@@ -10,18 +10,17 @@ from prefrag.components.text.counted import counted
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
     """Write what a run sent to models that are not on this machine or the administrator's network."""
-    words = "your passages" if result.get("counts", {}).get("total", 1) else "your question"
     is_silent = not result.get("usage", {}).get("llm_calls", 1)
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
             # A query embedder is sent no passages.
-            key = ("your queries" if sent["role"] == "embedder" else words, sent.get("host") or "")
+            key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
     traced = ["Sent to a tracing backend: your question, its conversation and attachments, and the answer."]
     return (traced if result.get("sent_to_tracing") == "content" else []) + [
-        f"{'No reply came from' if is_silent and content == words else 'Sent to'} a remote model: "
+        f"{'No reply came from' if is_silent and content != 'your queries' else 'Sent to'} a remote model: "
         f"{counted(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
         + (f", to {host}." if with_host and host else ".")
         for (content, host), (calls, tokens) in sums.items()

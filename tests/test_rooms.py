@@ -32,7 +32,7 @@ BUDGET = {
     "components": 19_453,
     "evaluation": 8_952,
     "indexing": 5_621,
-    "pipelines": 1_937,
+    "pipelines": 1_936,
     "server": 5_648,
     "training": 5_861,
     "tests": 53_765,
