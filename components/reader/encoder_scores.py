@@ -49,7 +49,7 @@ class EncoderScores:
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
-    # Computed only when used: of most inputs, only `kinds` is.
+    # Computed only when used: most callers need only `kinds`.
     @cached_property
     def _passage(self) -> Values:
         before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)

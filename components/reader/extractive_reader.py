@@ -46,8 +46,8 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: apart from its
-# encodings, a question takes a third of their time, in which only one thread runs.
+# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the rest of a
+# question takes a third as long as its encodings, and runs in one thread at a time.
 _MOST_AT_ONCE = 4
 # How many encoder inputs with their scores (some 20 kB each), and how many readings, are kept for runs in progress.
 _KEPT, _KEPT_READINGS = 256, 64
@@ -61,8 +61,9 @@ class ReaderCard:
 
     :param threshold: The least probability at which an answer is given.
     :param probable: The least probability at which the sentence of an answer is given.
-    :param dated_choice: The share of choices by date that are right, which is their probability.
-    :param other_choice: The share of other choices between two things that are right, which limits their probability.
+    :param dated_choice: The share of right answers among choices by date, used as their probability.
+    :param other_choice: The share of right answers among other choices of two things; their probability is at most
+        this.
     :param comparison: The same for yes-or-no questions that compare anything but countries.
     :param other_time: The same for answers about another time than the question.
     """

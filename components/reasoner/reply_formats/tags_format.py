@@ -23,7 +23,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, 
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
-# A model that does not stop repeats its tags; each step of the parsing looks at no more than this many.
+# A model that does not stop repeats its tags, so each step of the parsing looks at no more than this many.
 _MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
 _THINKING = ("think", "thinking")
@@ -49,13 +49,13 @@ class TagsFormat(Block, ReplyFormat):
     ):
         """Set the names of the tags.
 
-        :param think: The tag around its thoughts.
+        :param think: The tag around the model's thoughts.
         :param search: The tag around a query.
         :param answer: The tag around the answer.
         :param observation: The tag around what a search found: ``information`` for Search-R1, ``result`` for ReSearch.
-        :param continue_turn: Send the transcript as the beginning of the model's own turn, as in its training; needs a
-            server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in the user's
-            message.
+        :param continue_turn: Send the transcript as the beginning of the model's own turn, as in its training. This
+            needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in the
+            user's message.
         :raises ValueError: When a tag is not a name, or two are the same.
         """
         self.think = think
@@ -72,7 +72,7 @@ class TagsFormat(Block, ReplyFormat):
 
     @property
     def keeps_thinking(self) -> bool:
-        """Whether thinking blocks are this format's thoughts, which they are only under the same tag."""
+        """Whether thinking blocks are this format's thoughts: only if both have the same tag."""
         return self.think.lower() in _THINKING
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class TagsFormat(Block, ReplyFormat):
         return Step(Action.ANSWER, reply=reply, thought=_words(text[: tag.start()]), answer=_answer(content))
 
     def _read_forced_answer(self, text: str, tools: Sequence[Tool]) -> Step:
-        # The transcript ends with the opening tag, so a reply that goes on from there starts with the answer itself.
+        # The transcript ends with the answer's opening tag, so the reply may begin with the answer itself.
         thoughts = [tag for tag in _tags(text) if _is(tag, self.think)]
         behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
         tag = _TAG.search(behind)
