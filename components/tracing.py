@@ -56,7 +56,7 @@ class _WordlessSpan(Span):
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer, whichever tracer is behind it and whenever that was enabled."""
+    """Haystack's global tracer without a run's words, whichever tracer is behind it and whenever it was enabled."""
 
     @contextmanager
     def trace(

@@ -91,9 +91,9 @@ def test_an_unknown_name_is_reported_with_the_nearest(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PREFRAG_MY_INDEX", "mine")
 
     assert check_settings(own={"PREFRAG_MY_INDEX"}) == [
-        "PREFRAG_QQ is no setting.",
-        "PREFRAG_REMOTE_MODELS is no setting: did you mean PREFRAG_REMOTE_MODEL?",
-        "PREFRAG_Web_index is no setting: did you mean PREFRAG_WEB_INDEX?",
+        "PREFRAG_QQ is not a setting.",
+        "PREFRAG_REMOTE_MODELS is not a setting: did you mean PREFRAG_REMOTE_MODEL?",
+        "PREFRAG_Web_index is not a setting: did you mean PREFRAG_WEB_INDEX?",
     ]
 
 
