@@ -126,7 +126,7 @@ class TestASecretInAFile:
             check_settings()
         assert "sk-other" not in str(raised.value)
 
-    @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", "empty"), (b"\xff", "no text")])
+    @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", "empty"), (b"\xff", "not text")])
     def test_is_refused_where_it_cannot_be_read(self, file: Path, content: bytes | None, why: str):
         file.unlink() if content is None else file.write_bytes(content)
 
