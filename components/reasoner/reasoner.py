@@ -16,7 +16,7 @@ from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
-from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
@@ -45,7 +45,7 @@ class AnswerFormat:
 
     :param words: Its description in the prompt; None for that of the run's ``answer_type`` (table 19).
     :param cite: Ask for the marks of the passages behind the answer, if the run's ``prompts`` are ``product``. GGUF
-        files and the models that ``tags`` is for are never asked, because they were not trained to give them.
+        files are never asked, because they were not trained to give them.
     """
 
     words: str | None = None
@@ -74,7 +74,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] | TagsFormat = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -89,9 +89,8 @@ class Reasoner:
         :param reader: The reader that takes the steps if the environment names no model.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is the format of models trained by reinforcement to search (Search-R1), and a ``TagsFormat``
-            the same with other settings (ReSearch); ``cot`` is a chain of thought in which each sentence is the next
-            query (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
+            API; ``cot`` is a chain of thought in which each sentence is the next query (IRCoT); ``auto`` takes
+            ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, or its words alone.
@@ -105,7 +104,7 @@ class Reasoner:
             not ``product``.
         :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
         """
-        if not isinstance(reply_format, TagsFormat) and reply_format not in ("auto", *FORMATS):
+        if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
@@ -127,7 +126,6 @@ class Reasoner:
         self.self_evaluation = self_evaluation
         self.commonsense = commonsense
         self._tools = offered
-        self._tags_format = reply_format if isinstance(reply_format, TagsFormat) else TagsFormat()
         self._answer = answer_format
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
@@ -177,14 +175,12 @@ class Reasoner:
 
     @property
     def _format(self) -> ReplyFormat:
-        name = "tags" if isinstance(self.reply_format, TagsFormat) else self.reply_format
+        name: str = self.reply_format
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
-        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
+        if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the single answering call already contains its passages.
             name = "text"
-        if name == "tags":
-            return self._tags_format
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
@@ -203,7 +199,6 @@ class Reasoner:
         return self._call.prepare(
             state,
             **self._converse(state),
-            keep_thinking=form.keeps_thinking,
             **form.generation_kwargs(self._choose_tools(state), state, self.must_answer),
         )
 
@@ -241,7 +236,6 @@ class Reasoner:
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
                 "asks_further": bool(further),
-                "tags": self._tags_format,
                 "steps": [
                     # An observation without a search is a correction.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
@@ -266,11 +260,7 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Write a step for the transcript without control tokens, which the model may have copied from a passage."""
-        form, tools = self._format, (tool.name for tool in self._tools)
-        shown = {"think", *form.names, *tools} - {form.observation} if isinstance(form, TagsFormat) else ()
-        words: dict[str, Any] = {
-            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
-        }
+        words: dict[str, Any] = {name: break_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
