@@ -197,7 +197,7 @@ class ChatModel:
                 raise ModelServerError(str(error)) from error
         # The server may not have answered when the component warmed up.
         await either(read_window, read_window_async, chosen)
-        messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
+        request = leave_out(refused_by(chosen), self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
@@ -212,7 +212,7 @@ class ChatModel:
                 again = f"The call is made again without {' and '.join(refused)}."
                 logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
                 by_name += refused if is_named else []
-                messages, request = leave_out(refused, messages, request)
+                request = leave_out(refused, request)
         if by_name:
             remember(chosen, by_name)
         return {"replies": replies}

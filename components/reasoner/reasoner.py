@@ -16,7 +16,7 @@ from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
-from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
@@ -45,7 +45,7 @@ class AnswerFormat:
 
     :param words: Its description in the prompt; None takes the description of the run's ``answer_type`` (table 19).
     :param cite: Ask for the marks of the passages behind the answer, if the run's ``prompts`` are ``product``. GGUF
-        files and models that reply in ``tags`` are never asked, because they were not trained to give marks.
+        files are never asked, because they were not trained to give marks.
     """
 
     words: str | None = None
@@ -75,7 +75,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] | TagsFormat = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -90,14 +90,12 @@ class Reasoner:
         :param reader: The reader that takes the steps if the environment names no model.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is for models trained by reinforcement to search (Search-R1), and a ``TagsFormat`` for such
-            models with other tags (ReSearch); ``cot`` is a chain of thought in which each sentence is the next query
-            (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
+            API; ``cot`` is a chain of thought in which each sentence is the next query (IRCoT); ``auto`` takes
+            ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions offered to the model: name, description, and the source that each searches (if none is
             given, the router chooses it). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, or only the ``words`` of the format.
-        :param must_answer: Force the model to answer from what it has seen, as at the end of a run whose steps are used
-            up.
+        :param must_answer: Force the model to answer from what it has seen, as at the end of a run.
         :param prompt: A prompt file to use instead of the format's: one of your own, or a shipped one. With
             ``must_answer``, ``answer_once`` asks for the answer alone, and ``answer_with_analysis`` for an analysis
             before it (table 9 of DR-RAG). If a prompt ends with ``Thought:``, only what the reply calls its final
@@ -108,7 +106,7 @@ class Reasoner:
             ``product``.
         :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
         """
-        if not isinstance(reply_format, TagsFormat) and reply_format not in ("auto", *FORMATS):
+        if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
@@ -130,7 +128,6 @@ class Reasoner:
         self.self_evaluation = self_evaluation
         self.commonsense = commonsense
         self._tools = offered
-        self._tags_format = reply_format if isinstance(reply_format, TagsFormat) else TagsFormat()
         self._answer = answer_format
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
@@ -180,23 +177,20 @@ class Reasoner:
 
     @property
     def _format(self) -> ReplyFormat:
-        name = "tags" if isinstance(self.reply_format, TagsFormat) else self.reply_format
+        name: str = self.reply_format
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
-        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
-            # A custom prompt for the single answering call contains the passages, which these formats would show as
-            # turns.
+        if self.must_answer and self.prompt is not None and name == "tools":
+            # A custom prompt for the single answering call contains the passages, which `tools` would add as turns.
             name = "text"
-        if name == "tags":
-            return self._tags_format
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
         """Ask a question of another component in the same conversation, after the last observation.
 
-        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or the format
-        is for models that were trained for one task.
+        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or replies in
+        this format cannot cite.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
@@ -207,7 +201,6 @@ class Reasoner:
         return self._call.prepare(
             state,
             **self._converse(state),
-            keep_thinking=form.keeps_thinking,
             **form.generation_kwargs(self._choose_tools(state), state, self.must_answer),
         )
 
@@ -245,7 +238,6 @@ class Reasoner:
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
                 "asks_further": bool(further),
-                "tags": self._tags_format,
                 "steps": [
                     # An observation without a search is a correction.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
@@ -270,11 +262,7 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Write a step for the transcript without control tokens, which the model may have copied from a passage."""
-        form, tools = self._format, (tool.name for tool in self._tools)
-        shown = {"think", *form.names, *tools} - {form.observation} if isinstance(form, TagsFormat) else ()
-        words: dict[str, Any] = {
-            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
-        }
+        words: dict[str, Any] = {name: break_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:

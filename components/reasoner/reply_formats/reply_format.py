@@ -30,11 +30,6 @@ class ReplyFormat:
     cites: ClassVar[bool] = True
     """Whether a model that replies in this format can cite its passages."""
 
-    @property
-    def keeps_thinking(self) -> bool:
-        """Whether the text in thinking blocks is part of the reply."""
-        return False
-
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
         return {}
