@@ -66,7 +66,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
-# The first lines of these say nothing about the document itself.
+# The forms whose first lines say nothing about the document itself.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
@@ -293,7 +293,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 
 def _split(text: str, form: str) -> list[str]:
-    """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
+    """Split a text into parts that together are the whole: by its rows, within its slides, or by its sentences."""
     if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
     if form == forms.CODE:
@@ -320,7 +320,7 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# The functions that mark each heading, see the module `headings`.
+# The functions that mark the headings of each form; see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 

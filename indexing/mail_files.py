@@ -32,7 +32,7 @@ class Mail(NamedTuple):
     head: str  # who wrote it to whom, and when, a line each
     fields: dict[str, str]  # from, to, subject and date (as year-month-day)
     texts: list[str]
-    html: str  # where there is no plain text
+    html: str  # only if there is no plain text
     attachments: list[tuple[str, bytes]]
 
 

@@ -10,7 +10,8 @@ from prefrag.components.text.sentences import FIELD, ends_with_stop
 # The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# Typists stop before the last column, and printed letters differ in width. A full stop may end the paragraph.
+# How full a line must be. Typists stop before the last column, printed letters differ in width, and a full stop may end
+# the paragraph.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
