@@ -4,8 +4,6 @@
 ``models["judge"]`` hold those of the two models. ``make docs`` writes the tables of docs/configuration.md from here.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The features by which one of the best answers is chosen, after the encoder has looked at each of them again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Check whether a newer document of the same source says something other than the answer that was found."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

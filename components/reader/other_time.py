@@ -1,7 +1,5 @@
 """Whether an answer speaks of another time than the question: the year before, the week after."""
 
-from __future__ import annotations
-
 import re
 
 _ORDINALS = (

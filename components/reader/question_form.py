@@ -1,7 +1,5 @@
 """What a question asks for, as far as its words show it."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.text.title_mentions import comparable

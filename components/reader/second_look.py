@@ -1,7 +1,5 @@
 """The second look of the encoder at a candidate: marked in its sentence, and in its passage without the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 

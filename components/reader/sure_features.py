@@ -1,7 +1,5 @@
 """The features of an answer by which the reader knows how sure it may be."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The next step of a run without a language model: what a reader finds, or a search for what is open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """The component that takes the next step: a thought, a search or an answer, by a model or, without one, a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal

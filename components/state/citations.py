@@ -5,8 +5,6 @@ A user reads plain marks: ``1`` for a local document, ``W1`` for one from the we
 their marks, so a mark counts only with its code.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The limits of what a request may ask of a run, checked before anything copies or processes it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The titles that a text mentions: title keys, and the word n-grams of a text that may be such a key."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Container

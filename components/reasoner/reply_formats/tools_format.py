@@ -1,7 +1,5 @@
 """The tools format: native function calling, for which today's models are trained."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
