@@ -1,5 +1,7 @@
 """The component that runs both stages of DR-RAG over words and titles."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Iterable, Sequence

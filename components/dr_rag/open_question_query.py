@@ -1,5 +1,7 @@
 """Second-stage queries: the part of the question that a document leaves open, and the names it contains."""
 
+from __future__ import annotations
+
 import re
 
 from haystack import Document, component

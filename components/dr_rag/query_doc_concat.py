@@ -1,5 +1,7 @@
 """Second-stage queries of the question together with each document that it found."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from haystack import Document, component

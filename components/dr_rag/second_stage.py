@@ -1,5 +1,7 @@
 """The component of DR-RAG's second retrieval stage and its selection."""
 
+from __future__ import annotations
+
 import asyncio
 import math
 import time

@@ -1,5 +1,7 @@
 """The selection of DR-RAG's context without a classifier: both stages by rank."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from haystack import Document

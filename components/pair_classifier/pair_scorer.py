@@ -1,5 +1,7 @@
 """The interface of a scorer of pairs: whether two documents are needed together."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from haystack import Document

@@ -1,5 +1,7 @@
 """The scorer of pairs with a transformer."""
 
+from __future__ import annotations
+
 import math
 import threading
 from collections.abc import Callable, Sequence

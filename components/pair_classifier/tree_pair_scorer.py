@@ -1,5 +1,7 @@
 """The scorer of pairs with boosted trees."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Literal, get_args
 
