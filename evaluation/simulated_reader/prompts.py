@@ -1,7 +1,5 @@
 """Read the model calls of a pipeline; the prompts are in ``components``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Container, Mapping, Sequence

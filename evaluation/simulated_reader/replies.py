@@ -1,7 +1,5 @@
 """Write the replies of the simulated reader in the format of each prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
