@@ -1,7 +1,5 @@
 """Read a command's settings from a YAML file and from NAME=VALUE options that override it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Read questions and passages from the published datasets."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator

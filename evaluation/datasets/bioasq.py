@@ -8,8 +8,6 @@ the abstract's number in PubMed, as in BEIR's BioASQ corpus. A question's gold p
 snippets or, if it has no snippets, those in its ``documents``. A file has some ten megabytes and is read as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find the dataset that a question comes from."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

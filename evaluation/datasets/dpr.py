@@ -4,8 +4,6 @@ A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as in CS
 the 24 million passages of newer dumps, can be read too.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

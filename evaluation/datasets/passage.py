@@ -1,7 +1,5 @@
 """Make the passages of a dataset, with ids that its questions and its corpora share."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import unicodedata

@@ -3,8 +3,6 @@
 Every score is between 0 and 1. If a question has several right answers, the best-matching one counts.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

@@ -1,7 +1,5 @@
 """Score the answers that a run gave, the evidence that it showed instead of an answer, and the queries it sent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Score the retrieval: the gold passages among the documents that the model was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 # PrefRAG compares these numbers of documents per retrieval (section 4.3).

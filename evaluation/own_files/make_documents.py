@@ -8,8 +8,6 @@ for train.jsonl instead (packages_train.json, organisations/train/*.yaml), --lan
 languages (languages.json).
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

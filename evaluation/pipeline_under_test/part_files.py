@@ -1,7 +1,5 @@
 """Compute digests of the files that a pipeline reads besides its YAML and indexes: prompts, trees, small models."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Find the parts of a pipeline's YAML that an evaluation describes or replaces."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

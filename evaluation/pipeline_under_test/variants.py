@@ -1,7 +1,5 @@
 """Read a pipeline and change its settings; the ablations and controls of the studies have names of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

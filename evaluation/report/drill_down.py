@@ -1,7 +1,5 @@
 """Collect the questions that only one of two runs answers right, with both traces."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

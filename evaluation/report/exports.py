@@ -1,7 +1,5 @@
 """Write the tables of the report as CSV for spreadsheets and as LaTeX for papers."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Group the runs that can be compared: those with the same task and setting, or with one setting that differs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

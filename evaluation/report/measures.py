@@ -1,7 +1,5 @@
 """The measures that the report shows for a run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

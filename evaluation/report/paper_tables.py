@@ -1,7 +1,5 @@
 """Make the tables of the papers, and further ones, from the available runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Build the tables of the report: a line for each method, and a group of columns for each dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Run the pipeline under test on a question, and score the result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Run an evaluation: all questions, in one or several processes, with the folder and the progress bar."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext

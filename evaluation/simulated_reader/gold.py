@@ -1,7 +1,5 @@
 """Read the gold passages of each question, and find them in prompts, for the simulated reader."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence

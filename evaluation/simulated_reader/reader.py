@@ -1,7 +1,5 @@
 """A chat generator that replies from the gold passages of a benchmark."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

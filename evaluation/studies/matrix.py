@@ -17,8 +17,6 @@ judge; where a model judges, that is the simulated reader, a perfect judge if th
 Markdown table with one line per evaluation is printed.
 """
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math

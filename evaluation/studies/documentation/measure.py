@@ -9,8 +9,6 @@ passage that contains `phrase`. It does not answer the other twenty, so leaving 
 written before any judge was run on them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile
