@@ -5,8 +5,6 @@
 here.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Collection

@@ -8,8 +8,6 @@ each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds
 Haystack's own spans are therefore left out, unless content is to be traced.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping

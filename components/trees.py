@@ -1,7 +1,5 @@
 """Boosted trees from a file: small classifiers that need no PyTorch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

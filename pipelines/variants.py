@@ -7,8 +7,6 @@ of
     that block of the base, and `@prefrag_dense:local.retriever` for that of another pipeline.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from functools import cache

@@ -1,7 +1,5 @@
 """The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The parameters that a model server refuses: found by its message, left out, and remembered for the next calls."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from typing import Any

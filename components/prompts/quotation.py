@@ -3,8 +3,6 @@
 A quotation holds no token of a chat template, no tag of a reply and no mark of a passage.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The features from which the trees choose one of the best answers, after the encoder has looked at each again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Answers questions about which of two things is earlier or later, from the dates in their passages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

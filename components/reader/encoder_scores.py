@@ -1,7 +1,5 @@
 """The encoder's output for a question's passages: a probability for each span, and for yes, no and no answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Checks whether a newer document of the same source states another answer than the one that was found."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Tells whether an answer is about another time than the question: the year before, the week after."""
 
-from __future__ import annotations
-
 import re
 
 _ORDINALS = (

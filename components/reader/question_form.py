@@ -1,7 +1,5 @@
 """Tells from the words of a question what kind of answer it asks for."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.text.title_mentions import comparable

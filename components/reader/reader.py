@@ -1,7 +1,5 @@
 """The interface of a reader, which answers a question from documents and says how sure it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol

@@ -1,7 +1,5 @@
 """The input of the reader's encoder: a question and passages as one sequence of tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

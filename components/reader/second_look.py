@@ -1,7 +1,5 @@
 """The encoder's second look at a candidate: marked in its sentence, and in its passage read alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The spans of a passage that may be an answer: dates, numbers, names, quotations, and short phrases."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The features of spans that may be an answer, for the trees of the reader."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

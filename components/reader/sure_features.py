@@ -1,7 +1,5 @@
 """The features from which the trees estimate how likely an answer is right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The features of a yes-or-no question, for the trees of the reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Takes the next step of a run without a language model: a reader's answer, or a search for what is still open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice

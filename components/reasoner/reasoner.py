@@ -1,7 +1,5 @@
 """The component that takes the next step, a search or an answer, with a model or, without one, a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal

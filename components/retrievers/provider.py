@@ -1,7 +1,5 @@
 """The interfaces of retrievers and rankers, and what their calls take and give."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The settings of a search: those of the retriever combined with those of the call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.components.block import check_whole

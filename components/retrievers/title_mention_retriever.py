@@ -1,7 +1,5 @@
 """The retriever of the passages whose titles a text mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Any

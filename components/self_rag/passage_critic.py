@@ -1,7 +1,5 @@
 """The component that has a model answer from each passage alone and criticise each answer, and keeps the best one."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re

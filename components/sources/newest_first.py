@@ -1,7 +1,5 @@
 """Put the newer of two equally good passages first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The component that searches a named source."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The deadline and the retries of a call to a provider, and the second provider."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The component that composes the result of a run from its state."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The documents that come with a question, as passages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from haystack import Document

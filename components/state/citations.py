@@ -5,8 +5,6 @@ code, as in ``1kx``, which is computed from the question and the document. A mar
 that does not know the other documents cannot forge their marks.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

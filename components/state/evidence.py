@@ -1,7 +1,5 @@
 """The evidence of a run: the sentences that bear most on the question, and the best one of each search."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

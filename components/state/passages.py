@@ -1,7 +1,5 @@
 """The passages of a prompt: all prompts show them in one form, in which no line begins with a stranger's words."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Where a passage stands in its file, and what tells the passages of one file apart."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """The limits of a request, checked before anything copies or processes it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The options of a run: their names, kinds and meaning, for Python, YAML, REST, chat, MCP and the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The component that builds the state of a run from a question and the options of its request."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The administrator's setting for the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
 
-from __future__ import annotations
-
 import os
 from contextvars import ContextVar
 from typing import Literal

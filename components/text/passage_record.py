@@ -1,7 +1,5 @@
 """A passage as a line of a corpus, and the document that it becomes."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

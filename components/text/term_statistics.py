@@ -1,7 +1,5 @@
 """The terms of texts, and their weights by how rare they are."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Container, Iterable, Mapping

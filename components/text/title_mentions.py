@@ -1,7 +1,5 @@
 """Finds the titles that a text mentions, by comparing title keys with the word n-grams of the text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Container

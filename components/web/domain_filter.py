@@ -1,7 +1,5 @@
 """The filter of web pages by the domain of their address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Front ends have a model write titles, summaries and translations, and send the t
 message is recognised by its form, not by the wording of its prompt: what does not look like a question stays here.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

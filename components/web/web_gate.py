@@ -1,7 +1,5 @@
 """The gate for every search that leaves this machine: which queries go out, and which pages may be shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any

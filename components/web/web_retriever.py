@@ -1,7 +1,5 @@
 """The retriever that searches the web, or an index in its place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document, component

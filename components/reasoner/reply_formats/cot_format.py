@@ -1,7 +1,5 @@
 """The format of a chain of thought: each reply is the next sentence of the chain, and the next query (IRCoT)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The parts of a reply that the formats share: tools, labels, queries and answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

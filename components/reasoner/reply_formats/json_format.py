@@ -1,7 +1,5 @@
 """The JSON format: one object per reply, constrained by a schema that small models can follow."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

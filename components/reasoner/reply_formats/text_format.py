@@ -1,7 +1,5 @@
 """The text format of the papers: Thought, Action, Action Input, Final Answer and the self-evaluation, a line each."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

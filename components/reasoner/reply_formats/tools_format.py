@@ -1,7 +1,5 @@
 """The tools format: native function calling, which today's models are trained for."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
