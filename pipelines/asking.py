@@ -35,7 +35,7 @@ _END_SECONDS = 5.0
 
 T = TypeVar("T")
 
-# When the request of a run arrived, on the clock of its event loop: the deadline counts the wait for its turn.
+# When the request of a run arrived, on the clock of its event loop: the deadline includes the wait for its turn.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 

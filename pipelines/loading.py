@@ -110,13 +110,16 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     load("prefrag", replace={"ChatModel": OpenAIChatGenerator(), "web.retriever": my_retriever, "start.top_k": 3})
     ```
 
-    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class
-    for all blocks of that class. Each further word is a parameter, a key of a mapping, or a position in a list,
-    counted from 0. Without further words the whole component is replaced.
+    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class, which stands
+    for all blocks of that class. Each further word is a parameter, a key of a mapping, or a position in a list, counted
+    from 0. Without further words the whole component is replaced.
 
     If the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
     ``web.retriever`` also replaces the retriever of ``web_again``. A part that is repeated inside components does not
-    change with it: name its class,
+    change with it: name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}``
+    for an index of your own. The more specific key wins, whatever the order: a component over a class,
+    ``web_again.retriever`` over ``web.retriever``.
+
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
     ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
 

@@ -20,7 +20,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # A deep copy leaves the blocks that YAML's anchors share shared.
+    # Blocks that YAML's anchors share stay shared in a deep copy.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 

@@ -62,10 +62,9 @@ class ReaderCard:
     :param threshold: The least probability at which an answer is given.
     :param probable: The least probability at which the sentence of an answer is given.
     :param dated_choice: The share of right answers among choices by date, used as their probability.
-    :param other_choice: The share of right answers among other choices of two things; their probability is at most
-        this.
-    :param comparison: The same for yes-or-no questions that compare anything but countries.
-    :param other_time: The same for answers about another time than the question.
+    :param other_choice: The share of right answers among other choices of two things, which limits their probability.
+    :param comparison: This share and limit for yes-or-no questions that compare anything but countries.
+    :param other_time: This share and limit for answers about another time than the question.
     """
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
@@ -237,7 +236,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """Weighs a word by its rarity, taken from the encoder's vocabulary."""
+        """The function that weighs a word by its rarity, from the encoder's vocabulary."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:

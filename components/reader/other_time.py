@@ -10,7 +10,7 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "may" is seldom a month.
+    # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
@@ -22,7 +22,7 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
-    They count only if question and clause have none of that kind in common, and the answer itself
+    Such a time counts only if question and clause have none of its kind in common, and the answer itself
     (``sentence[begin:end]``) contains none.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]

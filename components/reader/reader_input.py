@@ -46,7 +46,7 @@ def load_tokenizer(file: Path) -> Any:
 
 
 def passage_text(title: str, text: str) -> str:
-    """Put title and full stop before a text; the text alone if the title is empty or the number of a record."""
+    """Put the title and a full stop before a text, unless the title is empty or the number of a record."""
     title = title.strip()
     return f"{title}. {text}" if title and not _RECORD_NUMBER.fullmatch(title) else text
 

@@ -29,7 +29,7 @@ class WorkerLost(ConnectionError):
 
 
 class Runner(ABC):
-    """Runs items; only the caller, which takes the results, writes anything."""
+    """Runs items; only the caller, who takes the results, writes anything."""
 
     room = 1  # the items that run at the same time
 
