@@ -25,7 +25,7 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search runs in this process, so parallel ones of a small index gain nothing.
+    # A search runs in this process, so parallel searches of a small index gain nothing.
     embedded = True
 
     def __init__(
