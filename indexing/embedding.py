@@ -157,8 +157,6 @@ def _fingerprint(passage: Document) -> str:
 
 
 class _TantivyVectors:
-    """The vectors beside an on-disk index."""
-
     def __init__(self, store: TantivyDocumentStore, model: str) -> None:
         self._store = store
         self._vectors = PassageVectors(store, model)

@@ -115,7 +115,6 @@ class FileConverter:
         ]
 
     def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of a file's passages, each with its metadata."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:

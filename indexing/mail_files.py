@@ -38,7 +38,6 @@ class _ShortFields(Compat32):
     """Cut long header fields: the time to read a field's parameters grows with the square of its length."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
-        """Read a field from its lines."""
         name, value = super().header_source_parse(sourcelines)
         return name, value[:_MOST_FIELD]
 

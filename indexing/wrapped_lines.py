@@ -66,7 +66,6 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
 
 
 def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> bool:
-    """Check whether a line continues in the next one."""
     begin = following[_indent(following) :]
     if line.endswith(("|", ";", "{", "}", "\\")) or (_ITEM.match(begin) and not line.endswith(",")):
         return False

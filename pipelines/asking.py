@@ -360,7 +360,6 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    """Prepare the inputs of a run and its own context."""
     # Done first, because Haystack copies the inputs, which takes seconds for a large filter or a long history.
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}

@@ -38,18 +38,12 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class DatedChoice:
-    """The one of two things that a question asks for.
+    """The one of two things that a question asks for."""
 
-    :param name: Its title, without brackets.
-    :param place: The index of its passage.
-    :param dated: The index of the passage that states the date: its own or, for example, its director's.
-    :param begin: The character of that passage's text at which the date begins.
-    """
-
-    name: str
-    place: int
-    dated: int
-    begin: int
+    name: str  # its title, without brackets
+    place: int  # the index of its passage
+    dated: int  # the index of the passage that states the date: its own or, for example, its director's
+    begin: int  # the character of that passage's text at which the date begins
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,7 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """Judges single candidates once more, against the question and its passages.
-
-    :param passages: Title and text of each passage.
-    :param weight: The weight of a word, from 0 to 1.
-    :param score: Lets the encoder read passages.
-    """
+    """Judges single candidates once more, against the question and its passages."""
 
     def __init__(
         self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None

@@ -170,7 +170,6 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
-    """Find the sentence of a document to show."""
     step = document.meta.get("step")
     query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
     span = find_sentence(document.content or "", query or state.question, state.question, answer)

@@ -196,5 +196,4 @@ def _first_thought(parts: list[tuple[str, str]]) -> str:
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """Write fields as the lines of the format."""
     return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)
