@@ -125,7 +125,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
     if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
         raise DocumentStoreError(
             f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
-            "earlier one still answers. Look at the nodes and at other rebuilds of it, and run it again."
+            "earlier one still answers. Check the nodes, and that no other rebuild of it is running; then run it again."
         )
 
 

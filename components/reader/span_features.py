@@ -83,7 +83,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 class PassageWords:
-    """The words of a passage: where each begins, and what it weighs, by the weights of the stems that are ``asked``."""
+    """A passage's words: where each begins, and what it weighs; ``asked`` has the weights of the question's stems."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
         self.title = comparable(short_title(title))
