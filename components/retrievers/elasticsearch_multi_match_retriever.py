@@ -116,7 +116,9 @@ class ElasticsearchMultiMatchRetriever(Block):
             return {"documents": []}
         await self._fields.check_async(filters)
         with explain_failures(self.document_store):
-            return self._documents(await send(self.document_store, lambda client: client.search(**request)))
+            reply = await send(self.document_store, lambda client: client.search(**request))
+            hits = read_hits(self.document_store, reply)
+        return {"documents": [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]}
 
     run = blocking(run_async)
 
@@ -189,14 +191,6 @@ class ElasticsearchMultiMatchRetriever(Block):
             "size": wanted_top_k(self.top_k, top_k),
             "_source": {"excludes": [TITLE_KEY_FIELD]},
             "query": {"bool": {"must": [text], "filter": [filter_clause(filters)]}} if filters else text,
-        }
-
-    def _documents(self, reply: Any) -> dict[str, list[Document]]:
-        return {
-            "documents": [
-                Document.from_dict({**hit["_source"], "score": hit["_score"]})
-                for hit in read_hits(self.document_store, reply)
-            ]
         }
 
     def _count(self, reply: Any) -> int:
