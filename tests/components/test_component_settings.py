@@ -177,9 +177,9 @@ def test_every_component_is_tried():
     (
         QuestionRouter,
         {"classes": ["A"]},
-        "no class 'A' of questions: choose from no_retrieval, single_step, multi_step",
+        "no question class 'A': choose from no_retrieval, single_step, multi_step",
     ),
-    (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
+    (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no question class 'hard'"),
     (QuestionRouter, {"least_probability": {"single_step": 2}}, "of single_step is 2: set it between 0 and 1"),
     (CorrectiveEvaluator, {"judge": None}, "give the block of a judge"),
     (CorrectiveEvaluator, {"chat_generator": None}, "A search of 'archive' needs a model to write its query"),
