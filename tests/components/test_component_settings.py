@@ -174,11 +174,7 @@ def test_every_component_is_tried():
     (PopularityRouter, {"depth": 0}, "depth is 0"),
     (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: set threshold to at most depth"),
     (QuestionRouter, {"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
-    (
-        QuestionRouter,
-        {"classes": ["A"]},
-        "no question class 'A': choose from no_retrieval, single_step, multi_step",
-    ),
+    (QuestionRouter, {"classes": ["A"]}, "no question class 'A': choose from no_retrieval, single_step, multi_step"),
     (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no question class 'hard'"),
     (QuestionRouter, {"least_probability": {"single_step": 2}}, "of single_step is 2: set it between 0 and 1"),
     (CorrectiveEvaluator, {"judge": None}, "give the block of a judge"),
