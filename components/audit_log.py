@@ -1,7 +1,5 @@
 """The audit log: a line before anything leaves this machine, and a line for each query that is held back."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

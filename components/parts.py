@@ -1,7 +1,5 @@
 """Walk through a pipeline or a component and everything inside it."""
 
-from __future__ import annotations
-
 import enum
 import re
 import types

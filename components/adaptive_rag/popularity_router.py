@@ -1,7 +1,5 @@
 """The component that skips retrieval for questions about well-known things."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The component that decides how much retrieval a question needs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from haystack import component

@@ -1,7 +1,5 @@
 """The component that scores the passages of a search, keeps their useful parts, and may search another source."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Find the metadata fields that filters use, and report a field that no document has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The names that clients see for the folders of a collection, relative to the folder that holds all its files."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePath

@@ -1,7 +1,5 @@
 """Make the filter that limits a run to the chosen folders, kinds and dates of files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The user's answer, kept with an index, whether questions about its documents may go to the web."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The component that keeps a sentence if its tokens are likely, and otherwise starts a search."""
 
-from __future__ import annotations
-
 import re
 
 from haystack import component

@@ -1,7 +1,5 @@
 """Learn the context window of a model from its server: from the list of models, or from the refusal of a prompt."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

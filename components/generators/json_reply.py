@@ -1,7 +1,5 @@
 """JSON replies: constrain a reply to a schema, and read the reply even if it is not valid JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Rewrite a follow-up by rules, without a model: a name from an earlier turn replaces its pronoun. English only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

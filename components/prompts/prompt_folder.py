@@ -1,7 +1,5 @@
 """Check the setting ``prompts``: ``product``, ``plain``, or a folder whose files replace the shipped prompts."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Translate Haystack's filters for Elasticsearch, and refuse those that the server would apply wrongly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack.errors import FilterError

@@ -1,7 +1,5 @@
 """Send requests to Elasticsearch, and turn its failures into advice."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial

@@ -1,7 +1,5 @@
 """Look up passages in Elasticsearch by title."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

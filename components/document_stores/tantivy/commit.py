@@ -1,7 +1,5 @@
 """One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

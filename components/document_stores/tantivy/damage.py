@@ -1,7 +1,5 @@
 """Report damaged index files, which make tantivy panic or raise a ValueError."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps
