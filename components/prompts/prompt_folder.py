@@ -68,7 +68,7 @@ def _check(file: Path) -> None:
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
     if (taken := next(tree.find_all(_FROM_ELSEWHERE), None)) is not None:
-        raise ValueError(f"{file}, line {taken.lineno}: a prompt may not include or import another file.")
+        raise ValueError(f"{file}, line {taken.lineno}: a prompt may use no other file.")
     used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
     if used:
         known = ", ".join(sorted({"quoted", *variables_of(file.stem)}))

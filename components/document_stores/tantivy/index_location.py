@@ -51,7 +51,7 @@ def index_path(name: str) -> Path:
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
-            f"'{name}' cannot name an index. Use up to 64 letters, digits, '.', '-' and '_'. Begin with a letter or "
+            f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', begin with a letter or "
             "digit, do not end with a dot, and avoid the names that Windows reserves (con, aux, nul.x)."
         )
     if name in DEMO_CORPORA:

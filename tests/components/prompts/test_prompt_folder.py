@@ -68,16 +68,8 @@ class TestFolder:
         ("source_switch_judge", "\n\n{{ observation }}", "line 3: there is no variable 'observation', only new, obs"),
         ("self_reflector", "{% if answer %}\n{% endfor %}", "line 2: .*endfor"),
         ("self_reflector", "{{ answer | shout }}", "line 1: No filter named 'shout'"),
-        (
-            "self_reflector",
-            "\n{% include 'passage.jinja' %}",
-            "line 2: a prompt may not include or import another file",
-        ),
-        (
-            "self_reflector",
-            "{% from '/etc/passwd' import root %}",
-            "line 1: a prompt may not include or import another file",
-        ),
+        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt may use no other file"),
+        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt may use no other file"),
         ("passage", "{{ content }}", "begins with the passage's own words"),
         ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
         ("passage", "content: {{ content|wordwrap(40) }}", "begins with the passage's own words"),
