@@ -1,6 +1,8 @@
 """One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import tantivy
@@ -25,8 +27,15 @@ TITLE_BOOST = 1.25
 _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
+# If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
+# most of the time and hardly change what is found.
+LARGE = 200_000
+_MOST_WORDS = 16
 # The most documents that are cached. The queries of one question often find the same documents.
 _MOST_DOCUMENTS = 512
+
+# The document frequency of a word, added up over both fields, and its clauses, one for each field that has the word.
+_Word = tuple[int, list[tuple[Occur, Query]]]
 
 
 class Commit:
@@ -51,7 +60,7 @@ class Commit:
         self._schema = schema
         self._language = language
         self._frequencies: dict[str, int] = {}
-        self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
+        self._clauses: dict[str, _Word] = {}
         self._names: set[str] | None = None
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
@@ -59,10 +68,11 @@ class Commit:
         """Build the query for a text; it adds up the BM25 scores of title and text."""
         # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counting
         # it twice costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
-        clauses: list[tuple[Occur, Query]] = []
-        for token in dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text))):
-            known = self._clauses.get(token)
-            clauses += self._clauses_of(token) if known is None else known
+        tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
+        held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
+        if len(held) > _MOST_WORDS and self.searcher.num_docs >= LARGE:
+            held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MOST_WORDS]
+        clauses = list(chain.from_iterable(clauses for _, clauses in held))
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
@@ -172,16 +182,16 @@ class Commit:
                 kept[word] = frequencies[word]
         return total, frequencies
 
-    def _clauses_of(self, token: str) -> list[tuple[Occur, Query]]:
+    def _clauses_of(self, token: str) -> _Word:
         # Fields without the word get no clause: most words are in no title, and each clause costs several look-ups.
-        fields = [field for field in TEXT_FIELDS if self.searcher.doc_freq(field, token)]
-        terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
+        often = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field, held in often.items() if held}
         if "title" in terms:
             terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
-        clauses = [(Occur.Should, term) for term in terms.values()]
+        word = sum(often.values()), [(Occur.Should, term) for term in terms.values()]
         if len(self._clauses) < _MOST_CLAUSES:
-            self._clauses[token] = clauses
-        return clauses
+            self._clauses[token] = word
+        return word
 
     def _count_with(self, tokens: Sequence[str]) -> int:
         """Count the documents that contain all of the tokens, each in title or text."""
