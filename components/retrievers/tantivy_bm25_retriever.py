@@ -5,11 +5,9 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.both_ways import in_thread
+from prefrag.components.document_stores.tantivy.commit import LARGE
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import wanted_top_k
-
-# With this many documents a search takes longer than starting a thread, which lets other runs go on meanwhile.
-_LARGE = 200_000
 
 
 @component
@@ -62,7 +60,8 @@ class TantivyBM25Retriever:
         return {"documents": self.document_store.search(query, wanted_top_k(self.top_k, top_k), filters)}
 
     def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
-        # A filter may have to read many documents.
-        return bool(filters) or self.document_store.count_documents() >= _LARGE
+        # In a large index, or with a filter, which may read many documents, a search takes longer than starting a
+        # thread, and a thread lets other runs go on meanwhile.
+        return bool(filters) or self.document_store.count_documents() >= LARGE
 
     run_async = in_thread(run, when=_takes_long)

@@ -23,7 +23,7 @@ class KnownFields:
         self._known: set[str] = set()
 
     async def check_async(self, filters: Any) -> None:
-        """Refuse filters on a field of the metadata that no document has."""
+        """Refuse filters on a metadata field that no document has."""
         if not (names := [name for name in named_fields(filters) if name not in self._known]):
             return
         index = self._store._index
@@ -45,7 +45,7 @@ class KnownFields:
 
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-    """Count the documents for each text in one metadata field, as `TantivyDocumentStore.count_values` does."""
+    """Count the documents for each text value of a metadata field, like `TantivyDocumentStore.count_values`."""
     counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the most that the server returns
     with explain_failures(store):
         query = filter_clause(filters) if filters else None
