@@ -1,4 +1,4 @@
-"""A commit of an index: its queries, and its caches of clauses, documents and frequencies."""
+"""One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -27,22 +27,22 @@ TITLE_BOOST = 1.25
 _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
-# In an index of this many documents a text is searched by at most this many words, the rarest: the frequent ones take
+# If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
 # most of the time and hardly change what is found.
 LARGE = 200_000
 _MOST_WORDS = 16
-# The most documents that are cached, because the queries of one question find the same ones.
+# The most documents that are cached. The queries of one question often find the same documents.
 _MOST_DOCUMENTS = 512
 
-# How many fields of documents hold a word, counting a document with it in both twice; and its clauses, one per field.
+# The document frequency of a word, added up over both fields, and its clauses, one for each field that has the word.
 _Word = tuple[int, list[tuple[Occur, Query]]]
 
 
 class Commit:
-    """An index as it is after one commit.
+    """The state of an index after one commit.
 
-    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has an object
-    of its own, so the caches cannot be out of date.
+    Word clauses, documents and frequencies are cached. The next commit gets a new object, so the caches cannot be out
+    of date.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Commit:
         language: str,
         whole: bool,
     ) -> None:
-        """Set the handles of a commit."""
+        """Keep the handles of a commit; ``whole`` says that the commit has no deleted documents."""
         self.searcher = searcher
         self.version = version
         self.whole = whole
@@ -65,9 +65,9 @@ class Commit:
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
     def text_query(self, text: str) -> Query | None:
-        """Build the query for a text: BM25 over title and text, summed."""
-        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
-        # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        """Build the query for a text; it adds up the BM25 scores of title and text."""
+        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counting
+        # it twice costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
         if len(held) > _MOST_WORDS and self.searcher.num_docs >= LARGE:
@@ -76,7 +76,7 @@ class Commit:
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """Build the query for the documents of some titles."""
+        """Build the query for all documents that have one of the title keys."""
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
@@ -119,7 +119,7 @@ class Commit:
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
-        # Read from the documents, because not every value has a term; only filters that name an unknown field need it.
+        # Read from the documents, because not every value has a term. Only filters on an unknown field come here.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
@@ -138,9 +138,9 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Find the strings that are exact terms of a document."""
+        """Return those of the values that some document has as an exact term in a field."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # A text has a thousand values, so those that are obviously their own terms skip the call.
+        # There may be a thousand values, so those that are obviously their own exact terms skip the call.
         found = {
             value
             for value in values
@@ -152,17 +152,17 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents for each text in one metadata field."""
+        """Count the documents for each text value of a metadata field."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
-            # A term alone also counts documents that are deleted.
+            # Without a query, deleted documents would be counted too.
             query = Query.all_query()
         counted = self.searcher.terms_with_prefix("meta", prefix, filter_query=query)
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count, for each word, the documents with it in title or text."""
+        """Count, for each word, the documents that contain it in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
@@ -170,7 +170,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # Stemming a stem can change it again, so a term of the index is counted as it is.
+            # Stemming a stem can change it again, so a word that is already a term of the index is not stemmed.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else text_analyzer(self._language).analyze(text)
@@ -217,7 +217,7 @@ class Commit:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Other values are not cached, because a shallow copy would share their lists.
+        # Documents with other metadata are not cached, because a shallow copy would share their lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()
