@@ -17,7 +17,7 @@ _TIMES = (
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
     # Case matters, because "New York" is not new. How old something is does not tell it from another.
     re.compile(rf"\b(?<!\b[Hh]ow )(?:{'|'.join((*_STAGES, *_ORDINALS))})\b"),
-    # Case matters, because "may" is seldom a month.
+    # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
@@ -30,8 +30,8 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
-    Words such as "old", "new" and "original" are compared in the same way. All of these count only if question and
-    clause have none of that kind in common, and the answer itself (``sentence[begin:end]``) contains none.
+    Words such as "old", "new" and "original" are compared too. A time or word counts only if question and clause have
+    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
