@@ -14,12 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from tantivy import Query
 
 from prefrag.components.block import Block, check_range
-from prefrag.components.document_stores.tantivy.analysis import (
-    DEFAULT_LANGUAGE,
-    check_language,
-    indexed_form,
-    text_analyzer,
-)
+from prefrag.components.document_stores.tantivy import analysis
 from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
 from prefrag.components.document_stores.tantivy.index import (
@@ -86,7 +81,7 @@ class TantivyDocumentStore(Block):
             raise ValueError("path is empty: give the folder of the index, or leave path out.")
         if language is not None:
             language = language.lower()
-            check_language(language)
+            analysis.check_language(language)
         check_range(0, lock_timeout=lock_timeout)
         self.path = path
         self.index = index
@@ -203,8 +198,8 @@ class TantivyDocumentStore(Block):
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
         """Split texts into tokens, each in the same way as `analyze`."""
         index = self._open()
-        analyzer = text_analyzer(index.language if index else self.language or DEFAULT_LANGUAGE)
-        return [analyzer.analyze(indexed_form(text)) for text in texts]
+        analyzer = analysis.text_analyzer(index.language if index else self.language or analysis.DEFAULT_LANGUAGE)
+        return [analyzer.analyze(analysis.indexed_form(text)) for text in texts]
 
     @report_damage
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
