@@ -147,7 +147,7 @@ class EmbeddedChatGenerator(Block):
             "max_tokens": self.max_tokens,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # Streamed, because a call can be stopped only between two chunks; progress on the prompt sends them as well.
+            # Streamed, because a call can be stopped only between two chunks; reading the prompt sends chunks too.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
