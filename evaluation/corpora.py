@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -58,7 +59,7 @@ def evaluation_indexes(
     if store not in STORES:
         raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
     made = [
-        _make_indexes(each, split, store, on_progress, on_skipped or _log_skipped)
+        _make_indexes(each, split, store, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
         for each in (corpus, web_corpus)
         if each is not None
     ]
@@ -186,10 +187,6 @@ def _make_indexes(
 
 def _are_there(names: Iterable[str]) -> bool:
     return all(index_exists(index_path(name)) for name in names)
-
-
-def _log_skipped(skipped: Skipped) -> None:
-    logger.warning("Skipped %s", skipped)
 
 
 def _put_in_place(part: Path, whole: Path) -> None:

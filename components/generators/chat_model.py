@@ -188,7 +188,11 @@ class ChatModel:
         kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
-            _refuse_tools(tools)
+            if tools:
+                raise ValueError(
+                    "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL "
+                    "and PREFRAG_LLM_MODEL to a model server."
+                )
             try:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
@@ -276,14 +280,6 @@ class ChatModel:
             template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
             request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
         return request
-
-
-def _refuse_tools(tools: list[Tool] | None) -> None:
-    if tools:
-        raise ValueError(
-            "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
-            "PREFRAG_LLM_MODEL to a model server."
-        )
 
 
 def _is_address(url: str) -> bool:

@@ -29,6 +29,8 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JU
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
+# The most tokens of a reply, unless the call sets a number.
+_MAX_TOKENS = 512
 # Keeps the prompt of a run, which the next call extends, while other runs call. Three parallel runs take half the time.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
@@ -59,7 +61,6 @@ class EmbeddedChatGenerator(Block):
         self,
         model_path: str,
         context_window: int = CONTEXT_WINDOW,
-        max_tokens: int = 512,
         timeout: float = 120.0,
         adapter_path: str | None = None,
     ):
@@ -67,17 +68,15 @@ class EmbeddedChatGenerator(Block):
 
         :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
-        :param max_tokens: The most tokens of a reply, unless the call sets a number.
         :param timeout: Seconds that a call may take, including the wait in the queue and loading.
         :param adapter_path: A LoRA adapter for that model, a GGUF file; None uses the model as it is. The adapter stays
             a separate file, because merging it into 4-bit weights would lose the training.
         :raises ValueError: For a number that is not above zero.
         """
-        check_whole(1, context_window=context_window, max_tokens=max_tokens)
+        check_whole(1, context_window=context_window)
         check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window
-        self.max_tokens = max_tokens
         self.timeout = timeout
         self.adapter_path = adapter_path
 
@@ -144,7 +143,7 @@ class EmbeddedChatGenerator(Block):
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
         return {
-            "max_tokens": self.max_tokens,
+            "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
             # Streamed, because a call can be stopped only between two chunks; reading the prompt sends chunks too.

@@ -226,8 +226,5 @@ def _find_host(part: Any) -> str | None:
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
     # A component that takes a key calls somebody's server.
-    return UNKNOWN if any(_is_secret(value) for value in values.values()) else None
-
-
-def _is_secret(value: Any) -> bool:
-    return isinstance(value, Secret) or (isinstance(value, dict) and "env_vars" in value)
+    has_key = any(isinstance(one, Secret) or (isinstance(one, dict) and "env_vars" in one) for one in values.values())
+    return UNKNOWN if has_key else None

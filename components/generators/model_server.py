@@ -1,8 +1,7 @@
 """The connection to an OpenAI-compatible model server, and the explanation of its failures."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -80,10 +79,14 @@ class ModelServer:
         :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
-        with self._explain_errors():
+        try:
             if not (replies := read_completion(await send_async(request))):
                 raise self._error("answered without any choice: check its log.")
             return replies
+        except PrefragError:
+            raise
+        except Exception as error:
+            raise self._explain(error) from error
 
     call = blocking(call_async)
 
@@ -135,15 +138,6 @@ class ModelServer:
         for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
             text = text.replace(secret, "***") if secret else text
         return without_userinfo(text)
-
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except PrefragError:
-            raise
-        except Exception as error:
-            raise self._explain(error) from error
 
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, TimeoutError):

@@ -78,11 +78,8 @@ class TitleMatchRanker:
                 return exact
             if name.casefold() == folded:
                 return case_insensitive
-            if _is_in(name.casefold(), folded):
+            # The plain test comes first, because it is quick and almost always negative.
+            named = name.casefold()
+            if named in folded and re.search(rf"(?<!\w){re.escape(named)}(?!\w)", folded):
                 return inside
         return 1.0
-
-
-def _is_in(title: str, query: str) -> bool:
-    # The plain test comes first, because it is quick and almost always negative.
-    return title in query and re.search(rf"(?<!\w){re.escape(title)}(?!\w)", query) is not None

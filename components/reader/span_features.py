@@ -110,11 +110,7 @@ class PassageWords:
         self.sentence_covers = [held_weight(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
         self.years = [int(year) for year in YEAR.findall(text)]
         # Where brackets begin and end, to tell what is inside them.
-        self.in_brackets = _bracketed(self.text)
-
-
-def _bracketed(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\([^()]*\)", text)]
+        self.in_brackets = [match.span() for match in re.finditer(r"\([^()]*\)", self.text)]
 
 
 def span_features(

@@ -240,7 +240,9 @@ class RetrievalSource(Block):
             yield call
             try:
                 documents = self._stamp(self._rank(request, call.documents()))
-                found = Search(self.name, request.query, documents, _name(provider), error=_failed_parts(call))
+                # A retriever made of several parts reports those that failed.
+                failed_parts = "; ".join((call.output or {}).get("errors") or ()) or None
+                found = Search(self.name, request.query, documents, _name(provider), error=failed_parts)
                 search = self._record(request, found)
                 lookups += count_lookups(call.output)
                 break
@@ -346,8 +348,3 @@ class RetrievalSource(Block):
 
 def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
-
-
-def _failed_parts(call: ProviderCall) -> str | None:
-    # A retriever made of several parts reports those that failed.
-    return "; ".join((call.output or {}).get("errors") or ()) or None

@@ -87,7 +87,8 @@ class Experiment(PolicySettings):
     @property
     def server(self) -> str | None:
         """The URL of a model server, if ``llm`` is one."""
-        return self.llm if _is_url(self.llm) else None
+        parts = urlsplit(self.llm or "")
+        return self.llm if parts.scheme in ("http", "https") and parts.hostname else None
 
     @property
     def gguf(self) -> Path | None:
@@ -139,7 +140,3 @@ class Evaluation(Experiment):
             raise ValueError(
                 "workers, concurrency and limit must be at least 1, retries at least 0 and deadline over 0."
             )
-
-
-def _is_url(llm: str | None) -> bool:
-    return llm is not None and urlsplit(llm).scheme in ("http", "https") and bool(urlsplit(llm).hostname)

@@ -138,7 +138,9 @@ class Setup:
         """Set the variables that the model and the sources read, and restore them at the end."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
-        if experiment.llm == READER or experiment.gguf is not None or self._is_read_again:
+        # The recorded run used the reader and recorded no model calls, so the replay has to use the reader too.
+        is_read_again = experiment.replay is not None and self.llm.get("kind") == READER
+        if experiment.llm == READER or experiment.gguf is not None or is_read_again:
             changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
             changes["PREFRAG_LLM_GGUF"] = None if experiment.gguf is None else str(experiment.gguf)
         elif experiment.server is not None:
@@ -157,11 +159,6 @@ class Setup:
             yield
         finally:
             _set_variables(before)
-
-    @property
-    def _is_read_again(self) -> bool:
-        # The recorded run used the reader and recorded no model calls, so the replay has to use the reader too.
-        return self.experiment.replay is not None and self.llm.get("kind") == READER
 
     def _decide_split(self) -> bool | None:
         experiment = self.experiment

@@ -113,7 +113,8 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
             if interval is not None:
                 axes.plot([interval.low, interval.high], [place, place], color=_TEXT, linewidth=1)
             end = max(value, interval.high if interval else value)
-            axes.annotate(_digits(value), (end, place), xytext=(4, 0), textcoords="offset points", va="center")
+            digits = f"{value:.3g}" if value < 100 else f"{value:.0f}"
+            axes.annotate(digits, (end, place), xytext=(4, 0), textcoords="offset points", va="center")
         axes.set_yticks(range(len(known)), labels)
         axes.margins(x=0.14, y=0.02)
         axes.set_xlim(left=0)
@@ -335,10 +336,6 @@ def _mark(run: Run) -> str:
 def _number(run: Run) -> int:
     method = "vanilla" if run.method == "no_retrieval" else run.method
     return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
-
-
-def _digits(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
 def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:

@@ -99,7 +99,9 @@ class RunFolder:
             try:
                 prediction = json.loads(line)
                 done[prediction["id"]] = prediction
-                _check(prediction)
+                for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
+                    if not isinstance(prediction.get(key), kind):
+                        raise ValueError(f"its '{key}' is not a {kind.__name__}")
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
                     f"{path}, line {number}, is not a prediction ({error}): delete it, and its question will run again."
@@ -149,12 +151,6 @@ def _replace(path: Path, text: str) -> None:
 
 def _line(prediction: Mapping[str, Any]) -> str:
     return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
-
-
-def _check(prediction: Mapping[str, Any]) -> None:
-    for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
-        if not isinstance(prediction.get(key), kind):
-            raise ValueError(f"its '{key}' is not a {kind.__name__}")
 
 
 def _plain(value: Any) -> Any:

@@ -71,9 +71,8 @@ KWARGS = {"temperature": 0.0}
 BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep")
 STORE = TantivyDocumentStore(index="own")
 BY_TREES = TreeJudge("own.json", STORE, 0.6)
-FILTERS = {"field": "meta.year", "operator": ">", "value": 2000}
-WORDS = TantivyBM25Retriever(STORE, top_k=3, filters=FILTERS)
-TITLES = TitleMentionRetriever(STORE, per_title=1, top_k=2, filters=FILTERS)
+WORDS = TantivyBM25Retriever(STORE, top_k=3)
+TITLES = TitleMentionRetriever(STORE, per_title=1, top_k=2)
 PAIRS = TreePairScorer("own.json", STORE, "pair")
 SOURCE = RetrievalSource(
     "web",
@@ -131,8 +130,8 @@ PARTS = [
     TITLES,
     LinkedRetriever(WORDS, TITLES, PAIRS, 3, 7, 4, 9, 2, 0.5),
     HybridRetriever([WORDS, TITLES], top_k=3, candidates=7, weights=[1, 2], timeout=2.5),
-    VectorRetriever(STORE, "my-model", top_k=3, filters=FILTERS),
-    EmbeddedChatGenerator("model.gguf", 2_048, 100, 30.0, "adapter.gguf"),
+    VectorRetriever(STORE, "my-model", top_k=3),
+    EmbeddedChatGenerator("model.gguf", 2_048, 30.0, "adapter.gguf"),
     RecordedChatGenerator(Recording("kept.jsonl"), "model", MODEL),
     ChatModel("judge", {"temperature": 0.2}, 30.0),
 ]

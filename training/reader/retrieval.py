@@ -45,14 +45,6 @@ def retrieve_unseen(
     return ranked
 
 
-def retrieve(dataset: Dataset) -> dict[str, list[str]]:
-    """Retrieve with the shipped trees, for questions that they were not trained on."""
-    trees = load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
-    with dataset.open_index() as (questions, store):
-        found = pools(dataset.name, questions, store)
-        return {one.id: _rank(pool, trees) for one, pool in zip(questions, found, strict=True)}
-
-
 def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
     try:
         return fit(known, seed).inplace_predict

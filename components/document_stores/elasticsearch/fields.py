@@ -24,7 +24,7 @@ class KnownFields:
 
     async def check_async(self, filters: Any) -> None:
         """Refuse filters on a metadata field that no document has."""
-        if not (names := self._unsure(filters)):
+        if not (names := [name for name in named_fields(filters) if name not in self._known]):
             return
         index = self._store._index
         with explain_failures(self._store):
@@ -32,9 +32,6 @@ class KnownFields:
                 self._refuse(names, await send(self._store, lambda one: one.field_caps(index=index, fields="*")))
 
     check = blocking(check_async)
-
-    def _unsure(self, filters: Any) -> list[str]:
-        return [name for name in named_fields(filters) if name not in self._known]
 
     def _lacks(self, names: list[str], reply: Any) -> bool:
         self._known.update(name for name in names if name in reply["fields"])

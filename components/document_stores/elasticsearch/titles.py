@@ -40,7 +40,8 @@ class ElasticsearchTitles:
         if not searches:
             return set()
         with explain_failures(self._store):
-            known = _buckets(self._responses(await self._send(searches)))
+            found = self._responses(await self._send(searches))
+            known = {bucket["key"] for one in found for bucket in one["aggregations"]["keys"]["buckets"]}
             if not known:
                 self._check_keys(await self._send(_HOW_MANY))
         return known
@@ -110,10 +111,6 @@ class ElasticsearchTitles:
                 "find passages by the titles that a text mentions, index the documents again with: "
                 "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
             )
-
-
-def _buckets(responses: list[Any]) -> set[str]:
-    return {bucket["key"] for one in responses for bucket in one["aggregations"]["keys"]["buckets"]}
 
 
 def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:

@@ -92,7 +92,10 @@ class Index:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
-                self._sizes = self._read_sizes()
+                with os.scandir(self.path) as files:
+                    # Only the files that tantivy maps into memory. Their names begin with the 32 digits of a segment.
+                    maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
+                    self._sizes = {file.path: file.stat().st_size for file in maps}
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
@@ -241,11 +244,6 @@ class Index:
         # The writer fails in its own thread, and its error does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
-
-    def _read_sizes(self) -> dict[str, int]:
-        # Reads only the files that tantivy maps into memory. Their names begin with the 32 digits of a segment.
-        with os.scandir(self.path) as files:
-            return {file.path: file.stat().st_size for file in files if len(file.name.partition(".")[0]) == 32}
 
     def _check_sizes(self) -> None:
         """Refuse files that have become shorter: reading a mapped file past its end kills the process (SIGBUS).

@@ -20,7 +20,6 @@ from tests.components.serialisation import rebuilt
 from tests.components.two_ways import both_fail, both_give
 from tests.for_each import for_each
 
-AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
 OLD = {"field": "meta.year", "operator": "<", "value": 1000}
 HIT = {"_source": {"id": "linz", "content": "On the Danube", "title": "Linz", "year": 799}, "_score": 2.5}
 
@@ -127,16 +126,12 @@ def test_a_query_is_sent_with_each_word_once_in_the_form_of_the_passages_and_wit
     assert client.searches[0]["size"] == 1
 
 
-async def test_filters_of_the_run_come_on_top_and_both_ways_send_the_same():
+async def test_a_run_can_be_filtered_and_both_ways_send_the_same():
     retriever, client, async_client = retriever_over()
-    retriever.filters = AUSTRIAN
     await both_give(retriever, query="Danube", top_k=2, filters=OLD)
     assert async_client.searches == client.searches
     query = client.searches[0]["query"]["bool"]
-    assert query["filter"] == [
-        {"bool": {"must": {"term": {"country": "at"}}}},
-        {"bool": {"must": {"range": {"year": {"lt": 1000}}}}},
-    ]
+    assert query["filter"] == [{"bool": {"must": {"range": {"year": {"lt": 1000}}}}}]
     assert query["must"][0]["multi_match"]["query"] == "Danube"
 
 
@@ -267,7 +262,7 @@ def test_serialises_without_the_key(monkeypatch):
         api_key=Secret.from_env_var("TOWNS_KEY"),
         custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping(),
     )
-    retriever = ElasticsearchMultiMatchRetriever(store, top_k=3, filters=AUSTRIAN)
+    retriever = ElasticsearchMultiMatchRetriever(store, top_k=3)
     data = retriever.to_dict()
     assert "hush" not in json.dumps(data)
     assert rebuilt(retriever).top_k == 3
