@@ -32,7 +32,7 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     """Find when a document was written, as far as it or its name says so.
 
-    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing where
+    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing if
     neither gives a date. So the field `date` holds only dates, which can be compared.
     """
     stated = " ".join(str(meta.get("date") or "").split())

@@ -41,7 +41,7 @@ def read_csv(text: str) -> list[str]:
 
 
 def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write every row as `name: value; name: value`; without the names where the first row holds none."""
+    """Write every row as `name: value; name: value`; without the names if the first row holds none."""
     return limit_text(_write_rows(rows))
 
 

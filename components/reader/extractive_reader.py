@@ -60,24 +60,15 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader and its success rates, as measured by its training.
-
-    :param threshold: The least probability at which an answer is given.
-    :param probable: The least probability at which the sentence of an answer is given.
-    :param dated_choice: The share of right answers among choices by date, used as their probability.
-    :param other_choice: The share of right answers among other choices of two things; their probability is at most
-        this.
-    :param comparison: The same for yes-or-no questions that compare anything but countries.
-    :param other_time: The same for answers about another time than the question.
-    """
+    """The thresholds of a reader and its success rates, as measured by its training."""
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
-    threshold: float = 1.0
-    probable: float = 0.5
-    dated_choice: float = 1.0
-    other_choice: float = 1.0
-    comparison: float = 1.0
-    other_time: float = 1.0
+    threshold: float = 1.0  # the least probability at which an answer is given
+    probable: float = 0.5  # the least probability at which the sentence of an answer is given
+    dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
+    other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
+    comparison: float = 1.0  # this share and limit for yes-or-no questions that compare anything but countries
+    other_time: float = 1.0  # this share and limit for answers about another time than the question
 
 
 class _Parts:
@@ -222,7 +213,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """Weighs a word by its rarity, taken from the encoder's vocabulary."""
+        """The function that weighs a word by its rarity, from the encoder's vocabulary."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:

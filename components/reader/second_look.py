@@ -22,12 +22,7 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """Judges single candidates once more, against the question and its passages.
-
-    :param passages: Title and text of each passage.
-    :param weight: The weight of a word, from 0 to 1.
-    :param score: Lets the encoder read passages.
-    """
+    """Judges single candidates once more, against the question and its passages."""
 
     def __init__(
         self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None
@@ -69,7 +64,7 @@ class SecondLook:
         return held_weight(self._asked, self._held(candidate))
 
     def most_of(self, passage: int) -> float:
-        """Measure how much of the question the best sentence of a passage covers with the title, from 0 to 1."""
+        """Measure how much of the question a passage's best sentence and its title cover, from 0 to 1."""
         title = self._titles[passage]
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
@@ -93,10 +88,10 @@ class SecondLook:
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the question's rarest absent word, from 0 to 1: the text may be about another thing.
+        """Weigh the question's rarest absent word, from 0 to 1: without it, the text may be about another thing.
 
-        The word is absent from all passages, from the candidate's passage, and from its sentence and title; the fourth
-        value is for words of the question's head that are absent from sentence and title.
+        The first three values are for words absent from all passages, from the candidate's passage, and from its
+        sentence and title. The fourth is for words of the question's head that are absent from sentence and title.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]

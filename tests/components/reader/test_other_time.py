@@ -16,6 +16,13 @@ def said(question: str, sentence: str, answer: str) -> bool:
     ("How often are they fed in the second week?", KITTENS, "every two hours"),
     ("How many visitors came in 2024?", "In 2025 it had 6,140 visitors, more than in 2024.", "6,140"),
     ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415"),
+    ("Who designed the first boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
+    ("Who sold the old crane?", "The new crane was sold to them by Ada Voss.", "Ada Voss"),
+    (
+        "Who owned it in the first half of the 20th century?",
+        "In the second half of the 20th century Ada Voss owned it.",
+        "Ada Voss",
+    ),
     ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
 )
 def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str):
@@ -28,6 +35,9 @@ def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence:
     ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours"),
     ("What was founded before 1930?", "The yard was founded in 1912.", "1912"),
     ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss"),
+    ("Who is the present warden?", "The current warden is Ada Voss.", "Ada Voss"),
+    ("Who sold the old crane?", "Ada Voss of New Holm sold the old crane, which the new one replaced.", "Ada Voss"),
+    ("How old is the hall?", "The new hall is 40 years old.", "40"),
     ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss"),
 )
 def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(question: str, sentence: str, answer: str):
