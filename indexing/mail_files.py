@@ -82,7 +82,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts that hold something; the parts of a forwarded mail belong to that mail."""
+    """Yield the parts that have content; the parts of a forwarded mail belong to that mail."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:

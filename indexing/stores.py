@@ -44,7 +44,7 @@ _UNAVAILABLE = 503
 # A node that is gone is replaced by a copy within seconds; a request that waits longer for a shard fails.
 _SHARD_SECONDS = 20
 _REQUEST_SECONDS = 30.0
-# A corpus of millions of passages takes most of an hour.
+# Long enough to wait for a process that indexes millions of passages, which takes most of an hour.
 WAIT_SECONDS = 7_200.0
 
 

@@ -68,7 +68,7 @@ class ReaderCard:
     dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
     other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
     comparison: float = 1.0  # this share and limit for yes-or-no questions that compare anything but countries
-    other_time: float = 1.0  # this share and limit for answers about another time than the question
+    other_time: float = 1.0  # this share and limit for answers to another question: about another time, or denied
 
 
 class _Parts:
@@ -235,7 +235,7 @@ class ExtractiveReader(Block):
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
-        elif said_at_another_time(chosen[0][0], spans, look):
+        elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
         # The other answers share the remaining probability by their scores; none gets more than the first.
@@ -313,9 +313,9 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
     return max(_same_answers(place, spans), key=rank)
 
 
-def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether every span with this answer is about another time than the question."""
-    return all(look.is_of_another_time(spans.candidates[other]) for other in _same_answers(place, spans))
+def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
+    """Check whether every span with this answer is about another time or thing, or affirms what the question denies."""
+    return all(look.answers_another_question(spans.candidates[other]) for other in _same_answers(place, spans))
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:
