@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The longest reply accepted. Whatever `max_tokens` is, a server may send without end.
 MAX_BODY_BYTES = 8_000_000
-# Uvicorn, and so vLLM, closes idle connections after five seconds. They are dropped earlier, before the server does so.
+# Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes them first.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 65_536

@@ -167,7 +167,7 @@ class ModelServer:
         if status == 429:
             return f"has no room for further calls, {attempts}: send fewer at once, or check your quota ({text})."
         if status < 400:
-            return f"redirects to another address, but redirects are not followed: set {self.prefix}BASE_URL to it."
+            return f"redirects elsewhere, and redirects are not followed: set {self.prefix}BASE_URL to that address."
         if status >= 500:
             return f"failed with status {status}, {attempts}: check its log ({text})."
         return f"refused the call with status {status}: {text}"

@@ -131,7 +131,7 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Return those of the values that some document has as an exact term in a field."""
+        """Return the values that are exact terms of some document in a field."""
         searcher, often = self.searcher, self.searcher.doc_freq
         # There may be a thousand values, so those that are obviously their own exact terms skip the call.
         found = {
@@ -210,7 +210,7 @@ class Commit:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Documents with other metadata are not cached, because a shallow copy would share their lists.
+        # Documents with lists in their metadata are not cached, because a shallow copy would share the lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()

@@ -109,7 +109,7 @@ class TantivyDocumentStore(Block):
 
         :param query: Any text; there are no operators.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on the metadata. They find a matching document however low it ranks.
+        :param filters: Haystack's filters on the metadata. A matching document is found however low it ranks.
         :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
             scores keep their order if one call wrote them. Otherwise their order depends on how tantivy merged the
             writes.
@@ -150,7 +150,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Return those of the keys, made by `title_key`, that are titles of documents; each takes microseconds."""
+        """Return the given keys, made by `title_key`, that are titles of documents; each takes a few microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -174,7 +174,7 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents for each text value of a metadata field, without reading them.
 
-        Only `in` and `==` filters are applied, by the index alone. Texts over 200 characters are left out.
+        Only `in` and `==` filters are applied, which the index checks itself. Texts over 200 characters do not count.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -253,7 +253,7 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the answer whether questions about these documents may go to the web; None if there is none."""
+        """Read the answer to whether questions about these documents may go to the web; None if there is none."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
