@@ -27,7 +27,7 @@ _MOST_KINDS = 10
 
 
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, else the demo's.")
+    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, or else the demo.")
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
@@ -53,16 +53,16 @@ def index_documents(
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
+        bool, typer.Option("--prune", help="Also delete passages of these paths whose file or line is gone.")
     ] = False,
     rebuild: Annotated[
         bool,
         typer.Option("--rebuild", help="Fill a new index beside the old one and swap them (--store elasticsearch)."),
     ] = False,
     dense: Annotated[
-        bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
+        bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model that the pipeline uses.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that convert and embed; by default only this one.")
     ] = None,
@@ -72,7 +72,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents; running it again only adds what is new or changed, and lists files that are gone."""
+    """Index documents. Run again, it only adds what is new or changed, and lists files that are gone."""
     from prefrag import indexing
     from prefrag.indexing.index_list import keep_web_answer
     from prefrag.indexing.report import indexing_bar
@@ -89,8 +89,8 @@ def index_documents(
     answer = choose_web_answer(web, name, store)
     if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
-            "--rebuild is for one index of --store elasticsearch. Make an embedded index under another name, and set "
-            "PREFRAG_INDEX to that."
+            "--rebuild needs --store elasticsearch and no --split-sources. To rebuild an embedded index, make it under "
+            "another name and set PREFRAG_INDEX to that name."
         )
 
     runner = make_runner(workers=workers, ray=ray)
@@ -128,7 +128,7 @@ def index_documents(
 
         rebuild_index(name, fill_new, language=language, dense=dense)
         report = reports[0]
-        typer.echo(f"Index {name}: the new one answers in place of the old.")
+        typer.echo(f"Index {name}: the new one has replaced the old one.")
     else:
         report = fill(name)
     raise typer.Exit(_exit_code(report))
@@ -155,7 +155,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # An index in Elasticsearch has no folder in which they could be kept.
+    # Skipped files are noted in the folder of an index, which an index in Elasticsearch does not have.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))

@@ -1,4 +1,4 @@
-"""End a command with its exit code, and with one line on stderr for an error."""
+"""Turn an error of a command into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXIT_CODES = (
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
+    """Report an error in one line and with its exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
     try:
         yield
     except (typer.Exit, BrokenPipeError):
-        # A consumer such as `head` may stop early: the framework then ends quietly, with 1.
+        # The reader of a pipe, such as `head`, may stop early; Typer then ends quietly, with code 1.
         raise
     except (KeyboardInterrupt, typer.Abort):
         print_error(PrefragError("Interrupted."))

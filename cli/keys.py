@@ -31,7 +31,7 @@ def add(
     load_env_file()
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
     typer.echo(secret)
-    note = f"Give it to its user now: only a hash of it is kept, in {place_of_keys()}. It works at once."
+    note = f"Pass it on now, because only its hash is kept, in {place_of_keys()}. It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Whether questions may go to the web: the question at the first indexing, and at each query with PREFRAG_WEB=ask."""
+"""Ask the user about the web: at the first indexing and, with PREFRAG_WEB=ask, before each query is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Find the answer to store with an index; at the first indexing the user is asked for it at the terminal."""
+    """Find the answer to store with an index; at its first indexing the user is asked. None keeps what is stored."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_answer
 
