@@ -302,6 +302,7 @@ class ApiKeys:
         self.page_token = page_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401, 403 or 503."""
         path = path_of(scope) if scope["type"] != "lifespan" else ""
         if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)

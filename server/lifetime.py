@@ -37,6 +37,7 @@ class CancelWhenGone:
         self.in_flight = set() if in_flight is None else in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; stop the work when the client disconnects or the server stops."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return

@@ -45,6 +45,7 @@ class OpenWebUIRoutes:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on under its path without the prefix."""
         if scope["type"] == "http":
             path = path_of(scope)
             marked = path.startswith(f"{PREFIX}/v1/")

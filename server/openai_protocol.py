@@ -37,6 +37,7 @@ class StreamEnd:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, keep its stream alive and end it."""
         if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
             await self.app(scope, receive, send)
             return
@@ -106,6 +107,7 @@ class ErrorForm:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and rewrite the reply if it is an error."""
         if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
             await self.app(scope, receive, send)
             return

@@ -35,6 +35,7 @@ class OpenRoutes:
         self.open_deploy = open_deploy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 404."""
         if scope["type"] == "http" and not is_open(path_of(scope), self.open_deploy):
             await refuse(scope, receive, send, 404, "Not Found")
             return

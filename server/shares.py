@@ -145,6 +145,7 @@ class RequestRate:
         self.rate = Rate(RateLimitItemPerMinute(most), message)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 429."""
         if scope["type"] == "http" and not PUBLIC_PATHS.fullmatch(path_of(scope)):
             try:
                 self.rate.spend(holder_of(scope))
