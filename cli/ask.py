@@ -53,9 +53,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the
 
 
 def ask(
-    question: Annotated[
-        str | None, typer.Argument(help="The question; only the demo has one by default.")
-    ] = None,
+    question: Annotated[str | None, typer.Argument(help="The question; only the demo has one by default.")] = None,
     pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")

@@ -151,7 +151,7 @@ class Conversation:
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch
             set_web(words == ("on",))
-            typer.echo(f"The web is {words[0]}.")
+            typer.echo(f"The web is {'open' if words[0] == 'on' else 'closed'}.")
         elif command == "help":
             typer.echo(_HELP)
         else:
@@ -172,7 +172,7 @@ class Conversation:
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
     if is_extractive(pipeline):
-        terminal.print("No language model is set, so a small reader looks for answers in the passages.")
+        terminal.print("No language model is set, so a reader looks for the answers in the passages.")
     terminal.print("Ask a question. /help lists the commands, Ctrl-D quits.", style="dim")
 
 

@@ -24,12 +24,10 @@ from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import kept_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
-from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
     data_directory,
-    index_path,
     name_others,
 )
 from prefrag.components.errors import Missing
@@ -42,9 +40,10 @@ from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, s
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.components.tracing import sent_to_tracing
+from prefrag.pipelines.run_labels import name_index
 from prefrag.version import find_version
 
 Status = Literal["ok", "note", "problem"]
@@ -157,14 +156,15 @@ def _embedded(stores: list[Any]) -> list[Any]:
 
 
 def _check_index(store: Any) -> Finding:
-    name = _name_index(store)
+    name = name_index(store)
     way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --index {name}")
     try:
         store.check()
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), f"Make it with: {way}{name_others()}", Missing.exit_code)
+        advice = f"Make it with: {way}.{name_others(name)}"
+        return Finding("index", "problem", str(error), advice, Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
@@ -174,13 +174,6 @@ def _check_index(store: Any) -> Finding:
     if not count:
         return Finding("index", "note", text, f"Fill it with: {way}")
     return Finding("index", "ok", text)
-
-
-def _name_index(store: Any) -> str:
-    if store.path is not None:
-        return str(store.path)
-    chosen = store.index or settings.index
-    return chosen or (DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX)
 
 
 def _warm_up(name: str, pipeline: Any) -> Finding:
@@ -320,17 +313,18 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
 async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
     sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
     named = {source.name: source for source in sources}
-    return [await _check_source(source, online) for source in named.values()]
+    find_closed = getattr(pipeline.get_component("start"), "closed_sources", lambda: ((), ""))
+    closed, reason = await asyncio.to_thread(find_closed) if sources else ((), "")
+    return [await _check_source(one, online, reason if name in closed else "") for name, one in named.items()]
 
 
-async def _check_source(source: RetrievalSource, online: bool) -> Finding:
-    if web_setting() == "off":
-        return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
+async def _check_source(source: RetrievalSource, online: bool, why_closed: str) -> Finding:
+    if why_closed:
+        return Finding(source.name, "ok", why_closed[0].upper() + why_closed[1:])
     if not source.leaves_machine:
         text = "A local index stands in for the web; its queries may hold names from your passages"
         return Finding(source.name, "ok", text)
-    if not source.gate.is_open:
-        return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
+
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
     asks = ", each after you agree at the terminal" if web_setting() == "ask" else ""
     text = f"Questions may go to the web ({provider}){asks}"

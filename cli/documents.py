@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +12,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
-from prefrag.cli.web_consent import choose_web_answer, is_terminal
+from prefrag.cli.web_consent import choose_web_answer, is_terminal, options_of
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
@@ -84,7 +85,7 @@ def index_documents(
         if web is None:
             raise BadInput("Give the files or folders to index.")
         keep_web_answer(web, name, store)
-        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
+        typer.echo(f"Index {name}: the web is {'open' if web else 'closed'} for its questions.")
         return
     answer = choose_web_answer(web, name, store)
     if rebuild and (store != "elasticsearch" or split_sources):
@@ -182,7 +183,11 @@ def delete_documents(
             "is followed again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. To see what is: prefrag documents list")
+        known = {Path(one.path).name: one.path for one in indexing.list_documents(name, store) if one.path}
+        near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
+        advice = f"To see what is: prefrag documents list{options_of(name, store)}"
+        advice = f"Did you mean '{known[near[0]]}'?" if near else advice
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
 
 
 def prune_documents(
@@ -222,7 +227,7 @@ def list_indexes(
         if entry.problem is not None:
             console(stderr=True).print(f"{entry.name}: {one_line(entry.problem)}", style="yellow", markup=False)
             continue
-        web = {True: "web", False: "no web", None: "web not decided"}[entry.web]
+        web = {True: "web open", False: "web closed", None: "web not decided"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
         typer.echo(
             f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "

@@ -43,7 +43,8 @@ def print_error(error: Exception) -> None:
     """Print an error in one line on stderr."""
     from rich.text import Text
 
-    message = one_line(str(error) or type(error).__name__)
+    notes = filter(None, map(str.strip, getattr(error, "__notes__", ())))
+    message = one_line(". ".join([str(error) or type(error).__name__, *notes]))
     console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))
 
 

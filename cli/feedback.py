@@ -80,9 +80,7 @@ def export_feedback(
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     if len(collections := sorted({collection for collection, _ in questions})) > 1:
-        typer.echo(
-            f"They are on several indexes ({', '.join(collections)}): export each alone with --index.", err=True
-        )
+        typer.echo(f"They are on several indexes ({', '.join(collections)}): export each alone with --index.", err=True)
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:

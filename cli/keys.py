@@ -48,7 +48,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
     for key in keys:
         allows = [
             "all collections" if key.collections is None else ", ".join(key.collections),
-            "web" if key.web else "no web",
+            "web open" if key.web else "web closed",
             "writes" if key.writes else "reads",
             f"made {key.made.date()}",
         ]

@@ -137,7 +137,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
     if given_parts(result):
-        says.append("a small reader found this without a language model")
+        says.append("a reader found this without a language model")
     elif (guess := result.get("guess")) and result.get("probability") is None:
         says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
     elif result.get("label") == Label.INCORRECT:

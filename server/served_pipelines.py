@@ -17,7 +17,7 @@ from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
-from prefrag.components.document_stores.tantivy.index_location import name_others, refuse_demo, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
@@ -60,10 +60,7 @@ def check_index(files: Iterable[Path]) -> None:
     for file in files:
         stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
         for index in {parameters_of(one).get("index") for one in stores if not parameters_of(one).get("path")}:
-            try:
-                resolve_index(index)
-            except FileNotFoundError as error:
-                raise Missing(f"{error}{name_others()}") from error
+            resolve_index(index)
 
 
 def skips_broken() -> bool:

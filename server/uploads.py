@@ -158,9 +158,7 @@ class _Form:
         _, options = parse_options_header(self._disposition.decode("latin-1"))
         sent = options.get(b"filename")
         if sent is None or options.get(b"name") != FIELD.encode():
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}."
-            )
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}.")
         self._disposition = b""
         self.files += 1
         if self.files > MOST_FILES:

@@ -1,4 +1,4 @@
-"""A corpus of three passages, and the process in which the commands run."""
+"""A corpus of three passages, and an environment that the commands may change."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def environment() -> Iterator[None]:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """How a server was started, which does not begin."""
+    """The settings with which a server would have been started; none is."""
     started: dict[str, Any] = {}
     monkeypatch.setattr(supervisor, "run", lambda app, **settings: started.update(settings, app=app))
     return started

@@ -25,7 +25,7 @@ from tests.server.serving import SHARED
 
 @pytest.fixture(autouse=True)
 def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder with the files that the READMEs name; what was imported and trusted is forgotten afterwards."""
+    """A folder with the files that the READMEs name; modules that were imported from it are forgotten afterwards."""
     for name in ("examples", "demo"):
         (tmp_path / name).symlink_to(CHECKOUT / name)
     monkeypatch.chdir(tmp_path)

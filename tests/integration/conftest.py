@@ -1,4 +1,4 @@
-"""Real servers and real data, where they are."""
+"""Real servers and real data, where there are any."""
 
 import os
 import uuid
@@ -84,7 +84,7 @@ def demo_server(browser: Any, demo_data: Path) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def open_page(browser: Any, demo_server: httpx.Client) -> Iterator[Callable[..., Any]]:
-    """Open the page in a browser of its own; what its scripts complain about fails the test."""
+    """Open the page in a browser of its own; an error in the page's scripts fails the test."""
     contexts, complaints = [], []
 
     def open_page(scripted: bool = False, **settings: Any) -> Any:
