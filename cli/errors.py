@@ -1,7 +1,5 @@
 """Turn an error of a command into one line on stderr and an exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

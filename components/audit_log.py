@@ -1,7 +1,5 @@
 """The audit log: a line for everything that leaves this machine, written beforehand, and for each query held back."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -3,8 +3,6 @@
 The checks take settings by parameter name, allow None, and raise a `ValueError` that says what to set.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The body is a coroutine. It awaits other such bodies, and calls anything that re
 blocking form runs the body in the calling thread without an event loop, to which connections would be bound.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import threading

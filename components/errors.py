@@ -3,8 +3,6 @@
 They live in the lowest folder, so that every other one can raise them.
 """
 
-from __future__ import annotations
-
 import errno
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Files shared by several processes: locks that end with the process that holds them, and appended lines."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

@@ -1,7 +1,5 @@
 """Walk through a pipeline or a component with everything inside it."""
 
-from __future__ import annotations
-
 import enum
 import re
 import types

@@ -1,7 +1,5 @@
 """`prefrag evaluate` and `prefrag report`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

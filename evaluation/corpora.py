@@ -1,7 +1,5 @@
 """Index the corpora that an evaluation searches."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """The settings of a command that has too many to type: a YAML file, and single fields that override it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Put a question to a pipeline."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping

@@ -1,7 +1,5 @@
 """Find the pipeline for a request that names a collection."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from typing import Any

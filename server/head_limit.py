@@ -1,7 +1,5 @@
 """A time limit for the head of a request: its first line and headers. uvicorn has no such limit."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limit how many runs there are at once, and stop a run whose client has gone."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

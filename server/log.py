@@ -1,7 +1,5 @@
 """The log of the service, without the words of questions: in the format of Hayhooks, or one JSON object per line."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Offer the served pipelines as MCP tools. The tools answer questions; nothing else can be called."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -3,8 +3,6 @@
 Several workers count in files of one folder, which ``prefrag serve`` makes, and any worker can report for all of them.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Serve Open WebUI under a base URL of its own, where the steps and sources of a run become events of the chat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """End streams and write errors as the OpenAI protocol asks, because Hayhooks does neither."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

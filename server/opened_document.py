@@ -1,7 +1,5 @@
 """Open a document: the text that was read from it, its file, or a page of it as a picture."""
 
-from __future__ import annotations
-
 import atexit
 import os
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Serve the web page at ``/``, and the list of pipelines from which it lets users choose."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@
 appears in no request and no log. Each token works once: the page exchanges it for a cookie.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

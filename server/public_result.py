@@ -1,7 +1,5 @@
 """Write results as clients may see them: without the addresses and paths of this installation."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

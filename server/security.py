@@ -1,7 +1,5 @@
 """Hide the routes that are not meant to be served, and recognise requests from this machine."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Suggest first questions that the reader can answer, made from sentences of the user's documents."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

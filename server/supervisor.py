@@ -1,7 +1,5 @@
 """Run workers under a parent process, which holds the listening socket and replaces a worker killed by a signal."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import multiprocessing

@@ -1,7 +1,5 @@
 """Train a network in steps, with checkpoints from which training continues."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Sequence

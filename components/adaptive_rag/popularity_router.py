@@ -1,7 +1,5 @@
 """The component that retrieves only for questions about things that are not well known."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

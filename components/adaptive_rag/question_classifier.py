@@ -1,7 +1,5 @@
 """The interface of a classifier of questions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args

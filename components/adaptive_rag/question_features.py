@@ -1,7 +1,5 @@
 """Features of a question's text that show how much retrieval it needs."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare

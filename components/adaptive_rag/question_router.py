@@ -1,7 +1,5 @@
 """The component that routes a question to the retrieval that it needs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from haystack import component

@@ -1,7 +1,5 @@
 """The classifier of questions that calls small boosted trees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate

@@ -1,7 +1,5 @@
 """The component that scores what a search found, keeps the strips that help, and searches another source if few do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The metadata fields that filters name, and the error for those that no document has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

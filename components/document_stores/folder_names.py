@@ -1,7 +1,5 @@
 """The folders of a collection's files as clients know them: relative to the folder that the files share."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePath

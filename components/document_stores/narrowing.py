@@ -1,7 +1,5 @@
 """Make the filter that narrows a run to folders, kinds and dates of files that the indexes hold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Whether questions over an index's documents may go to the web: the answer kept with the index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

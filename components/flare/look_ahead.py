@@ -1,7 +1,5 @@
 """The component that keeps a sentence or searches for it, by the probabilities of its tokens."""
 
-from __future__ import annotations
-
 import re
 
 from haystack import component

@@ -1,7 +1,5 @@
 """The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -197,7 +195,7 @@ class ChatModel:
                 raise ModelServerError(str(error)) from error
         # The server may not have answered when the component warmed up.
         await either(read_window, read_window_async, chosen)
-        messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
+        request = leave_out(refused_by(chosen), self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
@@ -212,7 +210,7 @@ class ChatModel:
                 again = f"The call is made again without {' and '.join(refused)}."
                 logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
                 by_name += refused if is_named else []
-                messages, request = leave_out(refused, messages, request)
+                request = leave_out(refused, request)
         if by_name:
             remember(chosen, by_name)
         return {"replies": replies}

@@ -1,7 +1,5 @@
 """The window of a model as its server states it: in its list of models, or when it refuses a prompt."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """JSON replies: constrain a reply to a schema, and read what a model sends."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NamedTuple

@@ -50,7 +50,6 @@ class Prepared:
     :param generation_kwargs: The generation parameters.
     :param state: The state, with what was cut from the prompt in its trace.
     :param tools: The tools that the model may call.
-    :param keep_thinking: Leave thinking blocks in the text of the reply.
     :param shorten: Fits the prompt again after the server has refused it as too long; None once that was done.
     """
 
@@ -58,7 +57,6 @@ class Prepared:
     generation_kwargs: dict[str, Any]
     state: State
     tools: Sequence[Tool] = ()
-    keep_thinking: bool = False
     shorten: Callable[[State], Prepared] | None = field(default=None, repr=False)
 
     @property
@@ -138,7 +136,6 @@ class ModelCall:
         *,
         messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
         tools: Sequence[Tool] = (),
-        keep_thinking: bool = False,
         **kwargs: Any,
     ) -> Prepared:
         """Fit a prompt, and the conversation that follows it, into the model's window.
@@ -149,7 +146,6 @@ class ModelCall:
         :param render: Returns the values of the template for (possibly fewer) documents of each observation.
         :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
         :param tools: The tools that the model may call.
-        :param keep_thinking: Leave thinking blocks in the text of the reply.
         :param kwargs: Further generation parameters of this call.
         :returns: The call.
         :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
@@ -183,7 +179,7 @@ class ModelCall:
                     documents_shortened=fitted.documents_shortened,
                     context_window=window,
                 )
-            return Prepared(fitted.prompt, parameters, reached, tools, keep_thinking, shorten)
+            return Prepared(fitted.prompt, parameters, reached, tools, shorten)
 
         window = self.context_window
 
@@ -310,10 +306,9 @@ class ModelCall:
         reply = replies[0]
         text = repair((reply.text or "")[:MAX_REPLY_CHARACTERS])
         meta = dict(reply.meta)
-        if not call.keep_thinking:
-            if has_open_reasoning(text):
-                meta["finish_reason"] = "length"
-            text = strip_reasoning(text)
+        if has_open_reasoning(text):
+            meta["finish_reason"] = "length"
+        text = strip_reasoning(text)
         # A server that refuses or ignores `stop` keeps writing after the end of the reply.
         ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
         if ends:

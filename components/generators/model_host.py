@@ -3,8 +3,6 @@
 If it runs elsewhere, every passage in a prompt leaves this machine.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

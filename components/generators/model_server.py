@@ -1,7 +1,5 @@
 """The connection to an OpenAI-compatible model server, and the explanation of its failures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

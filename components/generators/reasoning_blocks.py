@@ -1,7 +1,5 @@
 """The thinking blocks that reasoning models write into their replies."""
 
-from __future__ import annotations
-
 import re
 
 FILED_AS_REASONING = (

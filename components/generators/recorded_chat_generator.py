@@ -1,7 +1,5 @@
 """The chat generator that records the replies of a model in a file, or replays them."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

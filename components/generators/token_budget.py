@@ -1,7 +1,5 @@
 """Fit a prompt into the window of its model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """The probabilities of the tokens of a reply, from the log probabilities that a model server sends on request."""
 
-from __future__ import annotations
-
 import codecs
 import math
 from collections.abc import Mapping

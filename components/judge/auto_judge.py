@@ -1,7 +1,5 @@
 """The judge that calls a model if one can judge, and trees otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import Document

@@ -1,7 +1,5 @@
 """The judge that calls trees, and a model where they are unsure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

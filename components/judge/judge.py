@@ -1,7 +1,5 @@
 """The interface of a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The judge that calls a language model, as in the paper."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

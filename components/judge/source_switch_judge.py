@@ -1,7 +1,5 @@
 """The component that keeps the passages of a search or switches to another source, by a judge's verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The features from which trees judge whether the passages of a retrieval are worth keeping."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import pairwise

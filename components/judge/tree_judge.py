@@ -1,7 +1,5 @@
 """The judge that calls small boosted trees instead of a language model."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The component that rewrites a follow-up question so that it can be understood alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Rewrite a follow-up by rules: its pronoun becomes what the earlier turns name. English only, without a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The component that routes each step of the reasoner."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The component that makes the question itself the query of the first step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import component

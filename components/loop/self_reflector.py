@@ -1,7 +1,5 @@
 """The component that accepts an answer by its label, or searches every source once more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The component that has a model review an answer before it is accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The component that summarises observations that have grown too long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The component that selects the source of the next search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import component

@@ -1,7 +1,5 @@
 """The check of ``prompts``: the product's, the plain ones, or a folder whose files replace the shipped ones."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

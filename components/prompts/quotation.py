@@ -3,8 +3,6 @@
 A quotation holds no token of a chat template, no tag of a reply and no mark of a passage.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from functools import lru_cache
@@ -41,7 +39,7 @@ _SIGNS = re.compile(
 )
 # Only the tokens of chat templates, for text of a model or a user that may repeat a passage.
 _TOKENS = re.compile(
-    rf"[{_LESS}](?=[|\uff5c{_LESS}]|/?(?P<tag>[^\W_][\w:.|-]{{0,40}})[{_MORE}])|[|\uff5c](?=[{_MORE}\]])|\](?=~)"
+    rf"[{_LESS}](?=[|\uff5c{_LESS}]|/?[^\W_][\w:.|-]{{0,40}}[{_MORE}])|[|\uff5c](?=[{_MORE}\]])|\](?=~)"
     r"|\[(?=\||/?[A-Z][A-Z_]{1,20}[\]0-9_]|g?[A-Z]{1,9}\]|sop\]|eop\]|e~\[)"
 )
 # The names under which transcripts show sources.
@@ -72,12 +70,9 @@ def quote_line(text: str) -> str:
     return _break_signs(_flatten(text))
 
 
-def break_tokens(text: str, tags: Collection[str] = ()) -> str:
-    """Break the control tokens of chat templates in a text that may repeat a passage: a reply, a turn, a question.
-
-    Tags whose names are in ``tags`` stay whole.
-    """
-    return _TOKENS.sub(lambda match: match[0] if match["tag"] in tags else f"{match[0]} ", text)
+def break_tokens(text: str) -> str:
+    """Break the control tokens of chat templates in a text that may repeat a passage: a reply, a turn, a question."""
+    return _TOKENS.sub(r"\g<0> ", text)
 
 
 def _flatten(text: str) -> str:

@@ -1,7 +1,5 @@
 """The rendering of the prompts, which are Jinja templates in this folder or files of the user."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any

@@ -29,8 +29,8 @@ _CHARACTERS_A_REQUEST = 10_000
 class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    The packaged BM25 retriever gives every field the same weight; this one sums title and text, the title with a
-    boost. The store's index should be made with `recommended_mapping`: without it neither field is stemmed.
+    Haystack's BM25 retriever gives every field the same weight; this one adds the scores of title and text, the title's
+    with a boost. Make the store's index with `recommended_mapping`: without it neither field is stemmed.
 
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -90,7 +90,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 {
                     "strings": {
                         "match_mapping_type": "string",
-                        # Lucene refuses a document with a longer keyword: 8,191 characters of up to 4 bytes.
+                        # Lucene refuses a document with a longer keyword; 8,191 characters may have 4 bytes each.
                         "mapping": {"type": "keyword", "ignore_above": 8191},
                     }
                 }
@@ -142,11 +142,11 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents as :meth:`TantivyDocumentStore.document_frequencies` does."""
+        """Count all documents, and for each word those whose title or text contains it."""
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Stemming a stem can change it again, so terms of the index are counted as they are.
+            # Terms of the index are counted as they are, because stemming a stem can change it again.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -175,7 +175,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         except BadRequestError:
             if len(texts) == 1:
                 raise
-            # The texts may have too many tokens for one request.
+            # Together the texts may have too many tokens for one request.
             apart = None
         return [self._analyze([text])[0] for text in texts] if apart is None else apart
 
@@ -215,7 +215,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 def _each_word_once(text: str) -> str:
     """Remove repeated words from a text, so that each counts once, as in the embedded index."""
-    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue where a passage is the query.
+    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue if a passage is the query.
     found: dict[str, str] = {}
     for word in text.split():
         found.setdefault(word.strip(punctuation).lower(), word)
@@ -239,7 +239,7 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Count the characters of a text as the server does."""
+    """Count the characters of a text as the server does: those above U+FFFF twice."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -258,7 +258,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """Group tokens by the text that they are from."""
+    """Group tokens by the text that they come from; None if one of them reaches into the next text."""
     found: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]
     starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))

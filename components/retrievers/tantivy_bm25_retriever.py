@@ -8,7 +8,7 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 
-# From this size on a search takes longer than starting a thread, and a thread lets other runs go on meanwhile.
+# With this many documents a search takes longer than starting a thread, which lets other runs go on meanwhile.
 _LARGE = 200_000
 
 
@@ -27,7 +27,7 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search runs in this process, so parallel ones of a small index gain nothing.
+    # A search runs in this process, so parallel searches of a small index gain nothing.
     embedded = True
 
     def __init__(

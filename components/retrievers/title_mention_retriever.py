@@ -1,7 +1,5 @@
 """The retriever of the passages whose titles a text mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -25,9 +23,9 @@ _RANKED_BY_CHARACTERS = 2_000
 class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
-    A search by words finds what is similar to the question; the second passage of a question with two hops is often
-    not similar, but named in the first. `title_mentions` defines what counts as a mention. The titles are looked up in
-    the store, so that added and deleted passages take effect at the next call.
+    A search by words finds passages that are similar to the question. The second passage of a question with two hops is
+    often not similar to it, but named in the first. `title_mentions` defines what counts as a mention. The titles are
+    looked up in the store, so that added and deleted passages take effect at the next call.
 
     ```python
     from haystack import Document
@@ -50,7 +48,7 @@ class TitleMentionRetriever:
         """Set the store and the defaults of a run; nothing is opened yet.
 
         :param document_store: The store of the passages.
-        :param per_title: The most passages of one title, where several share it.
+        :param per_title: The most passages with the same title.
         :param top_k: The most passages to return.
         :param filters: Haystack's filters on every run; those of a run are added.
         :raises ValueError: When the store is neither of the two, or a number is under 1.
@@ -108,7 +106,8 @@ class TitleMentionRetriever:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known = await find_titles(self._possible_keys(query, given))
-        # Each known title has a passage; `given` can empty len(given) titles at most, so unfiltered this many do.
+        # Each known title has a passage, and leaving out `given` empties at most len(given) titles. Without filters,
+        # this many titles are therefore enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}

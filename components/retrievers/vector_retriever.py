@@ -1,7 +1,5 @@
 """The retriever of passages by their vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document, component

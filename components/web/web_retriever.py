@@ -1,7 +1,5 @@
 """The retriever that searches the web, or an index in its place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document, component
@@ -18,8 +16,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the web
-    corpus of the demo, so that the demo needs no network. A query to a stand-in stays local.
+    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``. While the local index is the demo, the web corpus
+    of the demo stands in, so that the demo needs no network. A query to a stand-in stays local.
     """
 
     external = True
@@ -36,7 +34,7 @@ class WebRetriever(Block):
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
         :param demo_stand_in: Whether the web corpus of the demo stands in while the embedded index is the demo; false
-            where the local documents are in another store.
+            if the local documents are in another store.
         :param local_index: The name of the embedded index, which shows whether it is the demo; None for
             ``PREFRAG_INDEX``, else ``default``, else the demo.
         """

@@ -1,7 +1,5 @@
 """Read the published datasets into the harness's own form: questions and passages."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator

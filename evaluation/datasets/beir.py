@@ -1,7 +1,5 @@
 """A corpus of BEIR as published: ``corpus.jsonl``, one JSON object per line with ``_id``, ``title`` and ``text``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -8,8 +8,6 @@ id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold
 snippets come from, or, if it has none, those it lists. A file has some ten megabytes and is read as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find the dataset of a question."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as CSV i
 passages, for example the 24 million of newer dumps, are read in the same way.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ number of the sentence) and ``context`` (title and sentences of ten passages). T
 cannot be scored here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

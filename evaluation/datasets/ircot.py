@@ -6,8 +6,6 @@ right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting
 in the dataset's own files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -7,8 +7,6 @@ A question: ``id``, ``question``, ``answers``, and optionally ``type``, ``suppor
 A passage: ``id``, ``title``, ``text``, and ``source`` if the corpus names the simulated source that holds it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

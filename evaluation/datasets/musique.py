@@ -6,8 +6,6 @@ One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases
 ``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

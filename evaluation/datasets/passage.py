@@ -1,7 +1,5 @@
 """A passage of a dataset, and the id by which questions and corpora agree on it."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import unicodedata

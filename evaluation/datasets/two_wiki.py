@@ -5,8 +5,6 @@ The form of HotpotQA plus ``evidences`` (subject, relation, object). The second 
 questions, the aliases of an answer count as right, as in the dataset's evaluation script of version 1.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

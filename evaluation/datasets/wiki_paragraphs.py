@@ -6,8 +6,6 @@ HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, as
 the questions of the dataset name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every score is between 0 and 1, and is that of the best-matching alias.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

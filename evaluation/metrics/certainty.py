@@ -1,7 +1,5 @@
 """Score what a run gives and what it withholds: the answers it is sure of, and the evidence for the others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

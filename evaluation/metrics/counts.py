@@ -1,7 +1,5 @@
 """Count the documents, model calls, retrievals, tokens and failures of one run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

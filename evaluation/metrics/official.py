@@ -4,8 +4,6 @@ The scripts share SQuAD's normalisation and differ in the later steps. They are 
 here, and the tests check them on cases that were computed with the scripts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Score the retrieval: the gold passages among the documents that the model was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 # The numbers of documents per retrieval that PrefRAG compares (section 4.3).

@@ -1,7 +1,5 @@
 """All scores of one question."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Summarise the metrics of a whole run for ``metrics.json``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Check the questions about people's own files against the documents they are asked about."""
 
-from __future__ import annotations
-
 import html
 import io
 import json

@@ -8,8 +8,6 @@ train.jsonl instead (packages_train.json, organisations/train/*.yaml), --languag
 languages, pinned in languages.json.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

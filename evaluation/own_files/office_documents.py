@@ -1,7 +1,5 @@
 """Write the files of the invented organisations: the same bytes each time."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Describe a pipeline and its model for `config.json`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import asdict

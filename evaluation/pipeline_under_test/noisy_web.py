@@ -1,7 +1,5 @@
 """The simulated web of an evaluation, with snippets and junk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache

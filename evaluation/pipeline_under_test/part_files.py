@@ -1,7 +1,5 @@
 """Digest the files that a pipeline reads besides its YAML and its indexes: prompts, trees and small models."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

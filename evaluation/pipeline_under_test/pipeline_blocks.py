@@ -1,7 +1,5 @@
 """Read the blocks of a pipeline's YAML that an evaluation knows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Replace parts of a pipeline by the corpora, the model and the recording of an evaluation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

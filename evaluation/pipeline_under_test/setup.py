@@ -1,7 +1,5 @@
 """Set up a pipeline with the corpora, the model and the recording of an evaluation."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

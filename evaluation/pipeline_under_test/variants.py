@@ -1,7 +1,5 @@
 """Read the pipeline under test with changed settings, and name the ablations and controls of the studies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Compare every method with a reference method, and list what is not compared."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

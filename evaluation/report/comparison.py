@@ -1,7 +1,5 @@
 """Compare two runs question by question."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

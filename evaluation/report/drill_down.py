@@ -1,7 +1,5 @@
 """Collect the questions on which two runs differ, with both traces."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Write the tables for spreadsheets and for papers."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Sequence

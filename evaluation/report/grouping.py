@@ -1,7 +1,5 @@
 """Group the runs that can be compared: those of one task and setting, and those that differ in one setting only."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

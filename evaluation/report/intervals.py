@@ -1,7 +1,5 @@
 """Compute the report's intervals: bootstrap, Wilson's if all answers are alike, Tango's if few pairs differ."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

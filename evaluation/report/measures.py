@@ -1,7 +1,5 @@
 """The measures that the report shows of a run, by the keys of ``metrics.json``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

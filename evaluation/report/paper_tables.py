@@ -1,7 +1,5 @@
 """Fill the tables of the papers from the available runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Draw the plots as SVG, with the colours of the page around them."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

@@ -1,7 +1,5 @@
 """Test paired differences without assuming a distribution, and correct p-values for multiple comparisons."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Run a pipeline on several questions at a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The folder of a run: its predictions, one per line in the order they finish, its settings and its metrics."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Evaluate a pipeline on the questions of a benchmark."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Read the gold passages of each question, which the simulated reader knows but a pipeline does not."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence

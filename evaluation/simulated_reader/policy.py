@@ -1,7 +1,5 @@
 """The policy of the simulated reader: its settings, its random draws and its wrong answers."""
 
-from __future__ import annotations
-
 import string
 import unicodedata
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Read the model calls of a pipeline; the prompts are in ``components``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -17,13 +15,12 @@ from prefrag.evaluation.simulated_reader.gold import one_line
 Kind = Literal[
     "step", "verdict", "reflection", "review", "question", "summary", "retrieval", "critique", "relevance", "keywords"
 ]
-Form = Literal["text", "json", "tools", "tags", "cot"]
+Form = Literal["text", "json", "tools", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
-_THINK = re.compile(r"between <([\w.-]+)> and </\1>")
 # This precedes the latest results in the judge's prompt and in the reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 _ANSWER = "\nAnswer: "
@@ -52,7 +49,6 @@ class Call:
     may_answer: bool = True  # whether a step may answer
     choices: tuple[str, ...] = ()  # the only queries that a step may use, if the prompt lists them
     evaluates: bool = False  # whether an answer needs a label
-    tags: tuple[str, str, str] = ("think", "search", "answer")  # the tags around thought, search and answer
 
 
 def read_call(
@@ -108,8 +104,6 @@ def read_call(
             may_search=not text.rstrip().endswith("Final Answer:"),
             evaluates="Self-Evaluation:" in head,
         )
-    if stop and all(tag.startswith("</") for tag in stop):
-        return _tagged_step(step, text, transcript, [tag[2:-1] for tag in stop])
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
         # A chain of thought begins by searching with the question.
@@ -152,20 +146,6 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
             if reply.get("query"):
                 found.append((str(reply.get("action", "")), str(reply["query"])))
     return found
-
-
-def _tagged_step(step: Callable[..., Call], text: str, transcript: str, names: list[str]) -> Call:
-    # The names of the closing tags: of the search, of each tool if there are several, and of the answer.
-    search, *tools, answer = names
-    searching = "|".join(re.escape(name) for name in (search, *tools))
-    think = _THINK.search(text)
-    return step(
-        form="tags",
-        tools=tuple(tools) or (search,),
-        searches=tuple(re.findall(rf"<({searching})>(.*?)</\1>", transcript, re.DOTALL)),
-        may_search=not text.rstrip().endswith(f"<{answer}>"),
-        tags=(think[1] if think else "think", search, answer),
-    )
 
 
 def _read_content(message: ChatMessage) -> str:

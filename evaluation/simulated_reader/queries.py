@@ -1,7 +1,5 @@
 """The queries of the simulated reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from itertools import dropwhile, groupby

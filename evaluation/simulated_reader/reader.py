@@ -1,7 +1,5 @@
 """The simulated reader as a chat generator."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

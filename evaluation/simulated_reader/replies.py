@@ -1,7 +1,5 @@
 """Write the replies of the simulated reader in the format of each prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -31,8 +29,6 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
         case "cot":
             # Make it one sentence, even if the question or a title in the query ends with a full stop.
             return _say(_SENTENCE_END.sub(" ", query).strip() + ".")
-        case "tags":
-            return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
     return _say(f"Thought: {SEARCHING}\nAction: {tool}\nAction Input: {query}")
 
 
@@ -49,9 +45,6 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             return _say(json.dumps(values, ensure_ascii=False))
         case "cot":
             return _say(f"So the answer is: {text}.")
-        case "tags":
-            think, _, tag = call.tags
-            return _say(f"{text}</{tag}>" if forced else f"<{think}>{ANSWERING}</{think}>\n<{tag}>{text}</{tag}>")
         case "tools" if forced:
             return _say(f"Final Answer: {text}{trailer}")
     return _say(f"{text}{trailer}" if forced else f"Thought: {ANSWERING}\nFinal Answer: {text}{trailer}")

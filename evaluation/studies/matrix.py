@@ -17,8 +17,6 @@ model that judges is the simulated reader, a perfect judge if the judge error is
 printed, with one line per evaluation.
 """
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math

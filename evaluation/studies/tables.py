@@ -6,8 +6,6 @@ Each table is written into the document after a comment with its name. `--add` f
 matrix into `results.csv`, replacing lines with the same settings.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence

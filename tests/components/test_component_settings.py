@@ -46,7 +46,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.parts import walk_parts
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.reasoner.reasoner import AnswerFormat, Reasoner
-from prefrag.components.reasoner.reply_formats import TagsFormat, Tool
+from prefrag.components.reasoner.reply_formats import Tool
 from prefrag.components.recording import Recording
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.retrievers.linked_retriever import LinkedRetriever
@@ -95,7 +95,7 @@ PARTS = [
     FollowUpRewriter(MODEL, "answer_once", KWARGS),
     Reasoner(
         MODEL,
-        TagsFormat(observation="result", continue_turn=False),
+        "tools",
         tools=[TOOL],
         answer_format=AnswerFormat("a year", cite=False),
         must_answer=True,

@@ -1,7 +1,5 @@
 """Train the trees of the :class:`TreeQuestionClassifier`, and measure them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Train the trees of the reader, which choose the answer span, or yes or no, and say how sure the answer is."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Write the encoder of the reader as ONNX with int8 weights."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from pathlib import Path

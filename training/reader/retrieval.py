@@ -1,7 +1,5 @@
 """Retrieve the passages for training the reader, with a classifier that has not seen the question."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The connection settings of Elasticsearch: the addresses of its nodes, and the certificates of both sides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prefrag.components.errors import Missing

@@ -1,7 +1,5 @@
 """Whether questions may go to the web: the user's answer, kept in the `_meta` of an Elasticsearch index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Refuse filters on a field that no document of an Elasticsearch index has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore

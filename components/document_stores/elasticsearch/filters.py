@@ -1,7 +1,5 @@
 """Haystack's filters as Elasticsearch clauses; those that the server would apply wrongly are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack.errors import FilterError

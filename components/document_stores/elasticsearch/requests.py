@@ -1,7 +1,5 @@
 """The requests to Elasticsearch: advice on failures, and a client for the running event loop."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial

@@ -1,7 +1,5 @@
 """The look-up of passages in Elasticsearch by the keys of their titles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The analysis of texts into the tokens that an index compares."""
 
-from __future__ import annotations
-
 import re
 import threading
 from itertools import pairwise

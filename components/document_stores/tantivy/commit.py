@@ -1,7 +1,5 @@
 """A commit of an index: its queries, and its caches of clauses, documents and frequencies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged files of an index, which tantivy reports as a panic or as a ValueError."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps

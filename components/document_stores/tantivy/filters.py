@@ -1,7 +1,5 @@
 """Haystack's filters: check their form, find candidates, and check each candidate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

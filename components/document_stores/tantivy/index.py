@@ -1,7 +1,5 @@
 """A tantivy index in a folder: how it is opened, made, searched and written."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

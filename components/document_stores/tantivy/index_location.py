@@ -1,7 +1,5 @@
 """Where the indexes of this machine are, and which one is used by default."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import hashlib

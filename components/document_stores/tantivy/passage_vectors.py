@@ -1,7 +1,5 @@
 """The vectors of the passages of an on-disk BM25 index."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import re

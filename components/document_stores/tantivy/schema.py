@@ -1,7 +1,5 @@
 """The fields of an index, and the conversion of Haystack documents to and from them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

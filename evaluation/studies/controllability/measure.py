@@ -14,8 +14,6 @@ questions of `opinions.jsonl`, and a model (the judge's, see docs/configuration.
 neutral or unfavourable. The simulated reader has no opinion.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

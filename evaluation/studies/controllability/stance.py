@@ -1,7 +1,5 @@
 """Judge with a language model how an answer speaks of a company (PrefRAG, appendix D, table 27)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

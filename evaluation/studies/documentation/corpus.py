@@ -5,8 +5,6 @@ python -m prefrag.evaluation.studies.documentation.corpus FOLDER
 The texts are not committed here, because they have many authors and licences. ``documents.json`` lists the files.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -9,8 +9,6 @@ contains `phrase`. It does not answer the other twenty, so that leaving is right
 judge was run on them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile
