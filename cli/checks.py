@@ -163,8 +163,7 @@ def _check_index(store: Any) -> Finding:
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        advice = f"Make it with: {way}.{name_others(name)}"
-        return Finding("index", "problem", str(error), advice, Missing.exit_code)
+        return Finding("index", "problem", str(error), name_others(name).strip(), Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))

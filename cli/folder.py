@@ -16,7 +16,7 @@ _HOST = "127.0.0.1"
 
 def follow_folder(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder; ./NAME if it is named like a command.")],
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 1416,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the folder does not suffice."),

@@ -25,7 +25,7 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine only with API keys.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 1416,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,

@@ -137,7 +137,7 @@ def _find_wrappers() -> dict[str, Path]:
     if path is None:
         return {}
     if not path.is_dir():
-        raise Missing(f"HAYHOOKS_PIPELINES_DIR is {path}, which is not a folder: set it to one, or unset it.")
+        raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
     found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
     # Editors keep copies in hidden folders, which must not be run.
     return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

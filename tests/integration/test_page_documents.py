@@ -192,7 +192,7 @@ class TestDocuments(OnOwnDocuments):
         assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
 
     def test_the_command_that_opens_the_web_is_shown_as_one(self, page: Any):
-        web = {"name": "web", "external": True, "open": False, "reason": "allow it with `prefrag index --web` or so"}
+        web = {"name": "web", "external": True, "open": False, "reason": "open it with `prefrag index --web` or so"}
         served = {"name": "prefrag", "sources": [web], "preferred": "web", "top_k": 5, "max_steps": 4}
         page.route("**/pipelines", lambda route: route.fulfill(json={"pipelines": [served]}))
         page.reload()
