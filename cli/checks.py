@@ -98,7 +98,8 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         pipeline = pipelines.load(name)
         # Listed before anything is opened, because an opened stand-in for the web would be listed too.
         stores = find_stores(pipeline)
-        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in _embedded(stores)))
+        embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
+        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
     except Exception as error:
         findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
@@ -149,10 +150,6 @@ def _check_settings(name: str) -> Iterator[Finding]:
         else:
             written = f"What leaves this machine is written to {log}"
             yield Finding("audit log", "note" if open_to_others else "ok", open_to_others or written)
-
-
-def _embedded(stores: list[Any]) -> list[Any]:
-    return list({(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}.values())
 
 
 def _check_index(store: Any) -> Finding:

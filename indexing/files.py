@@ -23,7 +23,7 @@ from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# A lookup loads whole passages into memory, and a book has a thousand.
+# A lookup loads the passages of its files into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50
 # Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
@@ -68,7 +68,7 @@ def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
     """Convert the new and changed files, and replace their earlier passages."""
-    # Pipelines import a client for model servers, which a command that only lists documents does not need.
+    # Imported here, because pipelines import a client for model servers, which listing documents does not need.
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)

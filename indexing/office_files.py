@@ -159,7 +159,6 @@ def check_xml(beginning: bytes, name: str) -> None:
 
 
 def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
-    """Yield the paragraphs and tables of a Word file."""
     levels: dict[str | None, int] = {}
     lists: set[str | None] = set()
     for style in document.styles:

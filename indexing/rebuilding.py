@@ -49,7 +49,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # Uploads alone do not count as a rebuilt index.
+                # An index with nothing but copied uploads does not count as rebuilt.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
@@ -125,7 +125,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
     if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
         raise DocumentStoreError(
             f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
-            "earlier one still answers. Look at the nodes and at other rebuilds of it, and run it again."
+            "earlier one still answers. Check the nodes, and that no other rebuild of it is running; then run it again."
         )
 
 

@@ -1,8 +1,8 @@
 """Change uploaded documents in Elasticsearch, where several servers may do so at once.
 
-Elasticsearch has no transactions. To change a collection, a server holds a document of this index as a lock, writes the
-originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever gets the
-lock next finishes a change that was decided, and deletes what was written for one that was not.
+Elasticsearch has no transactions. To change a collection, a server holds a document of the upload index as a lock,
+writes the originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever
+gets the lock next finishes a change that was decided, and deletes what was written for one that was not.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# Bytes of a file; base64 adds a third.
+# Bytes of a file in one document; base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# A holder silent for this long is presumed dead; its clock may differ, so its times are not compared with ours.
+# A holder of the lock is presumed dead if it is silent for this long. Its clock may differ, so its times are not
+# compared with ours.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
@@ -203,7 +204,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heartbeat may have written since.
+            # The heartbeat may have written the lock in the meantime.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -269,7 +270,7 @@ class SharedChanges:
             left = [part for parts_of_file in parts.values() for part in parts_of_file]
             removed = [*map(self._record_id, change["removed"])]
             _delete(self._client, [*left, *removed])
-            # The steps go last, because without them everything counts as done.
+            # The steps are deleted last, because without them everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused

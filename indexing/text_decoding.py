@@ -127,7 +127,7 @@ def _is_assigned(text: str) -> bool:
 
 
 def _decode_broken_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few broken bytes; None where most bytes beyond ASCII are broken."""
+    """Decode UTF-8 with a few broken bytes; None if most bytes beyond ASCII are broken."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     beyond = len(text) - sum(map(text.count, map(chr, range(128))))

@@ -17,7 +17,7 @@ def label_run(pipeline: Any) -> dict[str, str]:
     if audit_log() is None:
         return labels
     if not hasattr(pipeline, "searched_stores"):
-        # Finding them takes milliseconds, and they do not change.
+        # Kept, because finding the stores takes milliseconds, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
     indexes = dict.fromkeys(map(name_index, pipeline.searched_stores))
     return {**labels, "collection": ",".join(indexes)}

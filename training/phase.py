@@ -1,4 +1,4 @@
-"""Train a network in steps, with checkpoints from which training continues."""
+"""Train a network, with checkpoints from which an interrupted training continues."""
 
 import random
 import time
@@ -10,15 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+_CHECKPOINT_SECONDS = 300
+
 
 @dataclass(frozen=True)
 class Phase:
-    """How one phase of a training runs."""
+    """The settings of one phase of a training."""
 
-    name: str  # its name, in the log and in the name of its checkpoint
+    name: str  # the name in the log
     epochs: float  # how often each example is seen
     rate: float  # the highest learning rate
-    minutes: float  # the most minutes; by then the rate has fallen to zero
+    minutes: float  # the most minutes, at the end of which the rate is almost zero
     batch_tokens: int = 3200  # about how many tokens a step has
     warm_up: int = 60  # the number of steps over which the rate rises
 
@@ -31,9 +33,12 @@ def train_phase(
     seed: int,
     checkpoint: Path,
     on_progress: Callable[[str], None] = print,
-    checkpoint_seconds: float = 300,
 ) -> int:
-    """Train for one phase; if its checkpoint exists, continue from there."""
+    """Train for one phase, from its checkpoint if there is one, and return the number of steps.
+
+    :param lengths: The number of tokens of each example.
+    :param loss_of: Computes the loss from the indices of a batch's examples and the number of the step.
+    """
     kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
     if kept is not None:
         model.load_state_dict(kept["model"])
@@ -70,7 +75,7 @@ def train_phase(
                 f"{phase.name}: step {step + 1} of {len(batches)}, {100 * progress:.0f}%, loss "
                 f"{sum(losses[-25:]) / len(losses[-25:]):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
             )
-        if time.monotonic() - saved > checkpoint_seconds:
+        if time.monotonic() - saved > _CHECKPOINT_SECONDS:
             saved = time.monotonic()
             _save(checkpoint, model, optimizer, step + 1, before + saved - started, False)
     _save(checkpoint, model, optimizer, step + 1, before + time.monotonic() - started, True)

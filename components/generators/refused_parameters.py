@@ -1,4 +1,4 @@
-"""The parameters that a model server refuses: found by its message, left out, and remembered for the next calls."""
+"""The parameters that a model server refuses: find them in its message, leave them out, and remember them."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -9,8 +9,8 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and advice that spares each process its first, refused call. A reply is limited
-# anyway, under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
+# Parameters that a call can do without, and how to avoid the first, refused call of each process. `max_tokens` is sent
+# under its other name, and `ModelCall` cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "chat_template_kwargs": "unset {prefix}THINKING",

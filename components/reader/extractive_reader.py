@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from haystack import Document, default_to_dict
 
-from prefrag.components.block import Block, check_range, check_whole
+from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
@@ -46,6 +46,9 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
+# The most documents to read, as in training; of more, those in the pairs most likely to be needed together.
+_MOST_DOCUMENTS = 5
+_MOST_CANDIDATES = 5
 # The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the rest of a
 # question takes a third as long as its encodings, and runs in one thread at a time.
 _MOST_AT_ONCE = 4
@@ -57,24 +60,15 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader and its success rates, as measured by its training.
-
-    :param threshold: The least probability at which an answer is given.
-    :param probable: The least probability at which the sentence of an answer is given.
-    :param dated_choice: The share of right answers among choices by date, used as their probability.
-    :param other_choice: The share of right answers among other choices of two things; their probability is at most
-        this.
-    :param comparison: The same for yes-or-no questions that compare anything but countries.
-    :param other_time: The same for answers about another time than the question.
-    """
+    """The thresholds of a reader and its success rates, as measured by its training."""
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
-    threshold: float = 1.0
-    probable: float = 0.5
-    dated_choice: float = 1.0
-    other_choice: float = 1.0
-    comparison: float = 1.0
-    other_time: float = 1.0
+    threshold: float = 1.0  # the least probability at which an answer is given
+    probable: float = 0.5  # the least probability at which the sentence of an answer is given
+    dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
+    other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
+    comparison: float = 1.0  # this share and limit for yes-or-no questions that compare anything but countries
+    other_time: float = 1.0  # this share and limit for answers to another question: about another time, or denied
 
 
 class _Parts:
@@ -105,7 +99,7 @@ class _Reading:
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
-        settings = (reader.model, reader.max_documents, reader.candidates, os.getpid())
+        settings = (reader.model, os.getpid())
         self._key = (*settings, question, *((id(one), one.content, repr(one.meta)) for one in documents))
 
     def __hash__(self) -> int:
@@ -131,44 +125,26 @@ class ExtractiveReader(Block):
     ```
     """
 
-    def __init__(
-        self,
-        model: str | None = None,
-        threshold: float | None = None,
-        max_documents: int = 5,
-        candidates: int = 5,
-    ):
+    def __init__(self, model: str | None = None, threshold: float | None = None):
         """Set the model; it is not loaded yet.
 
         :param model: A folder that ``prefrag train reader`` has written; by default the shipped reader.
         :param threshold: The least probability at which an answer is given, from 0 to 1; by default the one on the
             model's card.
-        :param max_documents: The most documents to read, by default as many as in training. If there are more, those in
-            the pairs most likely to be needed together are read.
-        :param candidates: The most candidates for a question.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
         check_range(0, 1, threshold=threshold)
-        check_whole(1, max_documents=max_documents, candidates=candidates)
         self.model = model
         self._threshold = threshold
-        self.max_documents = max_documents
-        self.candidates = candidates
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the reader.
 
         :returns: Its parameters as plain values.
         """
-        return default_to_dict(
-            self,
-            model=self.model,
-            threshold=self._threshold,
-            max_documents=self.max_documents,
-            candidates=self.candidates,
-        )
+        return default_to_dict(self, model=self.model, threshold=self._threshold)
 
     @property
     def threshold(self) -> float:
@@ -203,7 +179,7 @@ class ExtractiveReader(Block):
         return list(_read(_Reading(self, question, documents)))
 
     def _read(self, question: str, documents: Sequence[Document]) -> Sequence[Candidate]:
-        documents = choose_documents(question, documents, self.max_documents)
+        documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         passages = _passages(documents)
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
@@ -237,7 +213,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """Weighs a word by its rarity, taken from the encoder's vocabulary."""
+        """The function that weighs a word by its rarity, from the encoder's vocabulary."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -259,13 +235,13 @@ class ExtractiveReader(Block):
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
-        elif said_at_another_time(chosen[0][0], spans, look):
+        elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
         # The other answers share the remaining probability by their scores; none gets more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
-        for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
+        for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
                 # At most probable if a newer document may contradict the answer, or if its document calls itself
@@ -337,9 +313,9 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
     return max(_same_answers(place, spans), key=rank)
 
 
-def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether every span with this answer is about another time than the question."""
-    return all(look.is_of_another_time(spans.candidates[other]) for other in _same_answers(place, spans))
+def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
+    """Check whether every span with this answer is about another time or thing, or affirms what the question denies."""
+    return all(look.answers_another_question(spans.candidates[other]) for other in _same_answers(place, spans))
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:

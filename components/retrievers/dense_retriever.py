@@ -123,7 +123,9 @@ class DenseRetriever(Block):
         :raises ImportError: When the embedder's package is not installed.
         :raises FilterError: When the filters cannot be understood or applied.
         """
-        self._check(filters)
+        if self._fields is not None:
+            # Haystack's retriever would silently apply filters on analysed fields otherwise than they are written.
+            refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
         if self._fields is not None:
@@ -133,11 +135,6 @@ class DenseRetriever(Block):
         return {"documents": found["documents"]}
 
     run = blocking(run_async)
-
-    def _check(self, filters: dict[str, Any] | None) -> None:
-        # Haystack's retriever would silently apply filters on analysed fields differently from how they are written.
-        if self._fields is not None:
-            refuse_analysed_fields(filters)
 
     def _ready(self) -> TextEmbedder:
         if self._embedder is None:

@@ -48,17 +48,11 @@ class ElasticsearchMultiMatchRetriever(Block):
     `store.client.indices.refresh(index="my-index")`.
     """
 
-    def __init__(
-        self,
-        document_store: ElasticsearchDocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, document_store: ElasticsearchDocumentStore, top_k: int = 10) -> None:
         """Set the store and the defaults of a search; the server is not called yet.
 
         :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is of another class, or top_k is under 1.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
@@ -67,7 +61,6 @@ class ElasticsearchMultiMatchRetriever(Block):
             )
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
-        self.filters = filters
         self._fields = KnownFields(document_store)
 
     @staticmethod
@@ -111,7 +104,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
@@ -123,7 +116,9 @@ class ElasticsearchMultiMatchRetriever(Block):
             return {"documents": []}
         await self._fields.check_async(filters)
         with explain_failures(self.document_store):
-            return self._documents(await send(self.document_store, lambda client: client.search(**request)))
+            reply = await send(self.document_store, lambda client: client.search(**request))
+            hits = read_hits(self.document_store, reply)
+        return {"documents": [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]}
 
     run = blocking(run_async)
 
@@ -191,20 +186,11 @@ class ElasticsearchMultiMatchRetriever(Block):
                 "fields": [TITLE_FIELD, "content"],
             }
         }
-        clauses = [filter_clause(part) for part in (self.filters, filters) if part]
         return {
             "index": self._index,
             "size": wanted_top_k(self.top_k, top_k),
             "_source": {"excludes": [TITLE_KEY_FIELD]},
-            "query": {"bool": {"must": [text], "filter": clauses}} if clauses else text,
-        }
-
-    def _documents(self, reply: Any) -> dict[str, list[Document]]:
-        return {
-            "documents": [
-                Document.from_dict({**hit["_source"], "score": hit["_score"]})
-                for hit in read_hits(self.document_store, reply)
-            ]
+            "query": {"bool": {"must": [text], "filter": [filter_clause(filters)]}} if filters else text,
         }
 
     def _count(self, reply: Any) -> int:

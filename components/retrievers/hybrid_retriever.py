@@ -118,7 +118,9 @@ class HybridRetriever(Block):
         :raises RuntimeError: When no retriever gave a reply.
         """
         top_k = wanted_top_k(self.top_k, top_k)
-        calls = [(part, self._arguments(number, query, top_k, filters)) for number, part in enumerate(self.retrievers)]
+        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
+        supported = zip(self.retrievers, self._supported, strict=True)
+        calls = [(part, select_arguments(arguments, **wanted)) for part, arguments in supported]
         return self._fuse(await either(self._call_all, self._call_all_async, calls), top_k)
 
     run = blocking(run_async)
@@ -136,11 +138,6 @@ class HybridRetriever(Block):
     async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         running = [asyncio.wait_for(call_component(*one), self.timeout) for one in calls]
         return await asyncio.gather(*running, return_exceptions=True)
-
-    def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
-        return select_arguments(
-            self._supported[number], query=query, top_k=max(self.candidates, top_k), filters=filters
-        )
 
     def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
         lists: list[list[Document]] = []

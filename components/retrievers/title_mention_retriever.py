@@ -11,7 +11,7 @@ from prefrag.components.block import check_whole
 from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
+from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
@@ -43,14 +43,12 @@ class TitleMentionRetriever:
         document_store: TantivyDocumentStore | ElasticsearchDocumentStore,
         per_title: int = 3,
         top_k: int = 8,
-        filters: dict[str, Any] | None = None,
     ) -> None:
         """Set the store and the defaults of a run; nothing is opened yet.
 
         :param document_store: The store of the passages.
         :param per_title: The most passages with the same title.
         :param top_k: The most passages to return.
-        :param filters: Haystack's filters on every run; those of a run are added.
         :raises ValueError: When the store is neither of the two, or a number is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore | ElasticsearchDocumentStore):
@@ -62,7 +60,6 @@ class TitleMentionRetriever:
         self.document_store = document_store
         self.per_title = per_title
         self.top_k = top_k
-        self.filters = filters
 
     @property
     def embedded(self) -> bool:
@@ -88,7 +85,7 @@ class TitleMentionRetriever:
             by the text that mentions the title.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
+        :param filters: Haystack's filters.
         :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
             (in the query, then in the documents); then each title's second passage, and so on. They have this score,
             except that the embedded store does not score the only passage of a title. `lookups`: the number of texts
@@ -97,7 +94,7 @@ class TitleMentionRetriever:
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
         """
-        top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
+        top_k, given = wanted_top_k(self.top_k, top_k), documents or []
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # Long texts have thousands of keys to look up, which would block the event loop.
@@ -115,14 +112,12 @@ class TitleMentionRetriever:
     run = blocking(run_async)
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
-        """List the keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, MAX_WORDS) for text in texts)))
 
     def _find_mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
-        """Find the known keys that the texts mention."""
         mentioned = dict.fromkeys(longest_mentions(query, known, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""

@@ -240,7 +240,9 @@ class RetrievalSource(Block):
             yield call
             try:
                 documents = self._stamp(self._rank(request, call.documents()))
-                found = Search(self.name, request.query, documents, _name(provider), error=_failed_parts(call))
+                # A retriever made of several parts reports those that failed.
+                failed_parts = "; ".join((call.output or {}).get("errors") or ()) or None
+                found = Search(self.name, request.query, documents, _name(provider), error=failed_parts)
                 search = self._record(request, found)
                 lookups += count_lookups(call.output)
                 break
@@ -298,7 +300,6 @@ class RetrievalSource(Block):
         return tuple(stamped)
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
-        """Replay the search from the recording."""
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)
@@ -346,8 +347,3 @@ class RetrievalSource(Block):
 
 def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
-
-
-def _failed_parts(call: ProviderCall) -> str | None:
-    # A retriever made of several parts reports those that failed.
-    return "; ".join((call.output or {}).get("errors") or ()) or None

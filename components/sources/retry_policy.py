@@ -88,21 +88,18 @@ class RetryPolicy(Block):
 
     async def call_async(self, call: ProviderCall) -> None:
         """Call a provider until the call holds an output or its last failure; a FilterError is raised."""
-        retry = self._settings(call)
+        retry: dict[str, Any] = {
+            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
+            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
+            "retry": retry_if_exception(_may_pass),
+            "reraise": True,
+        }
         with call:
             call.output = await either(
                 partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
             )
 
     call = blocking(call_async)
-
-    def _settings(self, call: ProviderCall) -> dict[str, Any]:
-        return {
-            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
-            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
-            "retry": retry_if_exception(_may_pass),
-            "reraise": True,
-        }
 
     def _attempt(self, call: ProviderCall) -> dict[str, Any]:
         if getattr(call.provider, "embedded", False):

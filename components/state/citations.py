@@ -144,7 +144,6 @@ def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
 
 
 def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:
-    """Read the content of a pair of brackets."""
     items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
     ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
     if not items or any(end is None for ends in ranges for end in ends):

@@ -353,10 +353,9 @@ class State(_Value):
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
-        """Write the query of the next search of a source.
+        """Write the next query for a source: that of the step, or the question as it was typed.
 
-        It is the query of the step, or the question as it was typed. If that is a follow-up, the user's turn before it
-        comes first.
+        If the typed question is a follow-up that was rewritten, the user's turn before it comes first.
         """
         if not self.takes_question(source):
             return self.query

@@ -107,7 +107,7 @@ class StateBuilder:
         :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
         """
         question = check_question(question)
-        # The parts with limits of their own, which are checked before anything else is done with them.
+        # These have limits of their own, which are checked before anything copies or processes them.
         history = keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
         check_filters(options.get("filters"))

@@ -1,7 +1,5 @@
 """The retriever that searches the web, or an index in its place."""
 
-from typing import Any
-
 from haystack import Document, component
 
 from prefrag.components.block import Block
@@ -72,7 +70,9 @@ class WebRetriever(Block):
         :returns: ``documents``, best first.
         """
         chosen = self._choose()
-        return {"documents": (await call_component(chosen, _arguments(chosen, query, top_k)))["documents"]}
+        # Some of Haystack's web searches take the number of results only in their settings.
+        arguments = select_arguments(supported_arguments(chosen), query=query, top_k=top_k)
+        return {"documents": (await call_component(chosen, arguments))["documents"]}
 
     run = blocking(run_async)
 
@@ -80,8 +80,3 @@ class WebRetriever(Block):
         # Chosen at every call, so that a server that started on the demo finds an index made later.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
-
-
-def _arguments(retriever: Retriever, query: str, top_k: int) -> dict[str, Any]:
-    # Some of Haystack's web searches take the number of results only in their settings.
-    return select_arguments(supported_arguments(retriever), query=query, top_k=top_k)

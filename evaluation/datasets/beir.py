@@ -10,7 +10,7 @@ from prefrag.evaluation.datasets.passage import passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"_id", "text"} <= record.keys()
 
 

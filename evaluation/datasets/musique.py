@@ -18,7 +18,7 @@ from prefrag.evaluation.question import Hop, Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"id", "question", "paragraphs"} <= record.keys()
 
 

@@ -1,4 +1,4 @@
-"""The judge that samples training data for the judge's model while the pipeline runs."""
+"""A judge that samples training data for the judge's model while the pipeline runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ EVENT = "candidates"
 
 
 class SamplingJudge:
-    """Sample nine replies to the prompt of a :class:`ModelJudge`, and continue with the gold verdict (appendix C).
+    """Samples nine replies to the prompt of a :class:`ModelJudge`, and continues with the gold verdict (appendix C).
 
-    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as the authors' code does:
-    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict,
-    the passages are kept, so that nothing is sent out when in doubt.
+    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as in the authors' code:
+    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict at
+    all, the passages are kept, so that nothing is sent to the web when in doubt.
     """
 
     def __init__(
@@ -42,7 +42,6 @@ class SamplingJudge:
         goes_on_with: str = "gold",
         bound: bool = True,
     ):
-        """Set up the judge."""
         self.judge_of_model = judge
         self.labels = labels
         self.passages = passages
@@ -53,7 +52,7 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
+        """Return the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -65,7 +64,7 @@ class SamplingJudge:
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Sample and judge."""
+        """Sample replies, and return the verdict to continue with."""
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
         candidates = await asyncio.gather(
@@ -111,7 +110,7 @@ class SamplingJudge:
     async def _choose(
         self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
     ) -> JudgedStep:
-        """Choose the preferred candidate, the closest to gold, and draw one with the other verdict (section 3.4)."""
+        """Choose the candidate closest to the gold verdict, and draw one with the other verdict (section 3.4)."""
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen, chosen_by = (right[0], "only") if right else (None, "")
         if len({candidates[place].analysis for place in right}) > 1:
@@ -121,7 +120,7 @@ class SamplingJudge:
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, Any]:
-        # These are what ChatModel sends to a server; the embedded model gets none.
+        # ChatModel sends these settings to a server; an embedded model gets none.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

@@ -103,7 +103,7 @@ class TestSteps:
 def test_a_passage_of_an_unknown_source_is_refused():
     passages = [document("alpha", source_split="local"), document("beta", source_split="Web")]
 
-    with pytest.raises(ValueError, match="has the source 'Web': it must be local, web, both or none"):
+    with pytest.raises(ValueError, match="has the source 'Web': set one of local, web, both, or leave it out"):
         two_sources(passages, seed=1).__enter__()
 
 
