@@ -114,7 +114,6 @@ class LinkedStages(Block):
         return [(self.source, deep), (self.links, deep)]
 
     def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
-        """Add the searches of the first stage to the state, and collect their documents."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
@@ -140,7 +139,6 @@ class LinkedStages(Block):
     def _second_stage(
         self, state: State, documents: Sequence[Document], found: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
-        """Add the searches of the second stage to the state, and collect the candidates of each document."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         lists = [search.documents for search in state.step.searches[before:]]
