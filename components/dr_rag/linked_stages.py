@@ -32,9 +32,9 @@ class LinkedStages(Block):
     """Run both retrieval stages of DR-RAG, follow mentions of titles too, and select documents.
 
     The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
-    brings candidates: the results of a search for the question and the document together (section 2.2.1 of DR-RAG), of
-    a search for the document's names and the rest of the question, and the documents whose titles it mentions, which
-    need not share a word with the question. A :class:`PairClassifier` selects ``top_k`` of all as the observation.
+    brings three kinds of candidates: results for the question and the document together (section 2.2.1 of DR-RAG),
+    results for the document's names and the rest of the question, and documents whose titles it mentions, which need
+    not share a word with the question. From all of these, a :class:`PairClassifier` selects the observation.
     """
 
     def __init__(
