@@ -1,4 +1,4 @@
-"""Find the date of a document: the one that it states, or the one in its name."""
+"""Find the date that a document states, or the date in its name."""
 
 import re
 from collections.abc import Mapping
