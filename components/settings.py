@@ -167,7 +167,7 @@ class _Documents(BaseSettings):
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "those of the system"
+        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "the system's certificates"
     )
     elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine to it", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
@@ -319,7 +319,7 @@ class _Service(BaseSettings):
 
 
 class Settings(_Models, _Documents, _Web, _Service):
-    """All settings but those of one model."""
+    """All settings except :class:`ModelSettings`."""
 
     model_config = SettingsConfigDict(env_prefix="PREFRAG_")
 

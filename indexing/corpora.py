@@ -38,9 +38,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                             f"to split the sources, 'source' must be local, web or both, not {record.source!r}"
                         )
                     if not ids.add(record.id):
-                        raise PassageError(
-                            f"the id '{record.id}' is that of an earlier line: every passage needs its own"
-                        )
+                        raise PassageError(f"an earlier line has the id '{record.id}' too: every passage needs its own")
                 except PassageError as error:
                     tally.skip_line(file.path, number, error.reason)
                     continue
@@ -147,7 +145,7 @@ class CorpusLines:
                     report.unchanged += 1
                     continue
                 reason = (
-                    f"the id '{passage_id}' is that of a passage of {there.meta['corpus']}: give it another id, or "
+                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: give this one another id, or "
                     "delete that corpus from the index first"
                 )
                 self._tally.skip_line(self._file.path, number, reason)

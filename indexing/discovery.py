@@ -122,7 +122,7 @@ def is_corpus(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve a path to the one by which the index identifies a file."""
+    """Resolve a path to the real one, by which the index identifies a file."""
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 

@@ -70,9 +70,9 @@ def embed_index(
 
     New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
     Each batch of 256 passages is on disk before the next is embedded, so a call continues where a stopped one left off.
-    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps those of
-    one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the same index
-    take turns.
+    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps the
+    vectors of one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the
+    same index take turns.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)

@@ -28,7 +28,7 @@ _FILES_A_LOOKUP = 50
 # Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
-# What a conversion needs: path, bytes, the time of the last change, and the folders below the one that is indexed.
+# What a conversion needs: path, bytes, time of the last change, and folders between the indexed one and the file.
 _Read = tuple[Path, bytes, float, tuple[str, ...]]
 
 
@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 
 @dataclass
 class _Version:
-    """A file with the ids of its passages in the index: all of them, and those of its current content."""
+    """A file with the ids of its passages in the index: all ids, and the ids of its current content."""
 
     file: FoundFile
     earlier: dict[str, tuple[str, int]]

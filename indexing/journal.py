@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 # Changes of one collection wait this long for each other.
 WAIT_SECONDS = 60.0
-# The prefix of the folders of changes, which lie beside those of the collections; no uploaded name begins with a dot.
+# The prefix of the folders of changes, which lie beside the collections' folders; no uploaded name begins with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
 # In the folder of a change: an index that is new or deleted, and the uploads of one that is deleted.
@@ -202,7 +202,7 @@ def _find_difference(
 
 
 def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
-    """Compute a digest of a passage, or of the one that the index holds under an id; None if there is none."""
+    """Compute a digest of a passage, given itself or by its id in the index; None if the index has none."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
             return None

@@ -43,7 +43,7 @@ class _ShortFields(Compat32):
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or those of a mailbox one after the other; for one that cannot be read, yield the reason."""
+    """Read one mail, or the mails of a mailbox one after the other; if one cannot be read, yield the reason."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("there is no mail in it")
@@ -82,7 +82,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts that hold something; the parts of a forwarded mail belong to that mail."""
+    """Yield the parts that have content; the parts of a forwarded mail belong to that mail."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:

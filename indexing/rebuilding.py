@@ -26,8 +26,8 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
     """Replace an index with a new one, filled from the documents given now; a question sees the old or the new one.
 
     The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
-    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
-    began first ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
+    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: if two do, the
+    earlier one ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
     name of the new index, fills it, and returns how many passages it must hold; with ``dense`` it embeds them, as it
     must if the old index has vectors. Raises :class:`BadInput` when the old index cannot be replaced, and
     DocumentStoreError when the new one is not whole.
@@ -135,7 +135,7 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     if old is not None:
         [one] = client.indices.get_alias(index=old).values()
         aliases |= one["aliases"].keys()
-        # All in one change of the cluster, even if the name is that of the old index itself.
+        # All in one change of the cluster, even if the old index itself has the name.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
     try:

@@ -25,15 +25,8 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.file_lock import Busy
+from prefrag.indexing import stores
 from prefrag.indexing.journal import WAIT_SECONDS
-from prefrag.indexing.stores import (
-    ORIGIN_FIELDS,
-    UPLOADED,
-    PassageStore,
-    connect_elasticsearch,
-    make_index,
-    open_passages,
-)
 
 # Every server imports this module, but few use Elasticsearch, whose client is slow to import.
 if TYPE_CHECKING:
@@ -129,14 +122,14 @@ class SharedChanges:
         elif dead is not None:
             forget_uploads(self._client, change=dead["change"])
 
-    def open(self) -> PassageStore:
+    def open(self) -> stores.PassageStore:
         """Open the passages of the index; there are none if there is no index."""
         try:
-            return open_passages("elasticsearch", self._collection, change=True)
+            return stores.open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
             from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-            return PassageStore(InMemoryDocumentStore())
+            return stores.PassageStore(InMemoryDocumentStore())
 
     def make(
         self,
@@ -204,7 +197,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heartbeat may have written since.
+            # The heartbeat may have written the lock in the meantime.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -298,15 +291,15 @@ class SharedChanges:
                 return {}, set()
             mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
             meta = {"prefrag_web": False, MADE_BY_UPLOAD: True}
-            make_index(self._client, self._collection, {**mapping, "_meta": meta})
-        with closing(open_passages("elasticsearch", self._collection, change=True)) as store:
+            stores.make_index(self._client, self._collection, {**mapping, "_meta": meta})
+        with closing(stores.open_passages("elasticsearch", self._collection, change=True)) as store:
             for start in range(0, len(written), store.batch):
                 self._check()
                 refused |= store.write(written[start : start + store.batch])
             without = {each.meta["file_path"] for each in written if each.id in refused and "file_path" in each.meta}
             for path in without:
                 new = {each.id for each in written if each.meta.get("file_path") == path}
-                outdated -= {each.id for field in ORIGIN_FIELDS for each in store.where(field, [path])}
+                outdated -= {each.id for field in stores.ORIGIN_FIELDS for each in store.where(field, [path])}
                 outdated |= new
             self._check()
             store.delete_in_batches(outdated)
@@ -320,8 +313,8 @@ class SharedChanges:
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
     """Keep other servers from changing the documents of a collection, and end the change that one has begun."""
-    with connect_elasticsearch() as client:
-        make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
+    with stores.connect_elasticsearch() as client:
+        stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
         try:
             changes.take(WAIT_SECONDS if wait is None else wait)
@@ -339,7 +332,7 @@ def end_shared_changes() -> None:
     from elasticsearch import helpers
 
     try:
-        with connect_elasticsearch() as client:
+        with stores.connect_elasticsearch() as client:
             if not client.indices.exists(index=UPLOAD_INDEX):
                 return
             query = {"query": {"term": {"kind": "lock"}}}
@@ -364,7 +357,7 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
 def find_room(collection: str) -> Room:
     """Find out what uploads have filled."""
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
-    with connect_elasticsearch() as client:
+    with stores.connect_elasticsearch() as client:
         files = total = 0
         if client.indices.exists(index=UPLOAD_INDEX):
             found = client.search(
@@ -384,7 +377,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
     """Find the language of an index, and whether an upload has made it rather than the command line."""
     from elasticsearch import NotFoundError
 
-    with connect_elasticsearch() as client, suppress(NotFoundError):
+    with stores.connect_elasticsearch() as client, suppress(NotFoundError):
         for one in client.indices.get_mapping(index=collection).values():
             mappings = one["mappings"]
             language = mappings.get("properties", {}).get("content", {}).get("analyzer")
@@ -394,7 +387,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 def uploaded_path(collection: str) -> Path:
     """Write the made-up folder under which an index lists uploaded files on all machines."""
-    return Path(f"{UPLOADED}{collection}")
+    return Path(f"{stores.UPLOADED}{collection}")
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:

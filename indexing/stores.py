@@ -1,4 +1,4 @@
-"""Read and write the passages of any Haystack document store, and those of Elasticsearch in bulk."""
+"""Read and write the passages of any Haystack document store, in bulk if it is Elasticsearch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _UNAVAILABLE = 503
 # A node that is gone is replaced by a copy within seconds; a request that waits longer for a shard fails.
 _SHARD_SECONDS = 20
 _REQUEST_SECONDS = 30.0
-# A corpus of millions of passages takes most of an hour.
+# Long enough to wait for a process that indexes millions of passages, which takes most of an hour.
 WAIT_SECONDS = 7_200.0
 
 
@@ -99,7 +99,7 @@ class PassageStore:
         return found if found.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns."""
+        """Write passages, replacing any with the same id; they are safe when this returns."""
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
@@ -193,7 +193,7 @@ class ElasticsearchPassageStore(PassageStore):
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`."""
+        """Write passages, replacing any with the same id; they are safe when this returns, and found after `finish`."""
         actions = []
         for passage in passages:
             source = _source(passage)

@@ -8,7 +8,7 @@ from charset_normalizer import from_bytes
 
 from prefrag.indexing.report import CannotRead
 
-# Longer marks first: that of UTF-32 begins with that of UTF-16.
+# Longer marks first: the mark of UTF-32 begins with the mark of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",

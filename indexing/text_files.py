@@ -130,7 +130,7 @@ _MOST_NAME = 200
 def read_json(text: str) -> list[str]:
     """Read a JSON text."""
     try:
-        # Numbers stay as they are written: Python's would lose digits, and it refuses long ones.
+        # Numbers stay as they are written: as numbers of Python they would lose digits, and long ones would be refused.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error

@@ -79,7 +79,7 @@ async def stream(
 
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
-    :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
+    :param deadline: Seconds after which the run is given up; by default ``PREFRAG_RUN_SECONDS``, or 600.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option cannot be used.

@@ -39,7 +39,7 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Let Haystack 3 build the components of these modules: it builds only those of trusted modules."""
+    """Trust these modules, because Haystack 3 builds only the components of trusted ones."""
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 

@@ -95,7 +95,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 def _parameter_names(block: Block) -> list[str] | None:
     try:
-        # The signature of the class itself would be that of its metaclass.
+        # The class itself would give the signature of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None

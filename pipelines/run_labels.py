@@ -16,7 +16,7 @@ from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Label a run with its id, its pipeline, and for the audit log what it searches."""
+    """Label a run with its id, its pipeline and, for the audit log, the collections that it searches."""
     labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
         return labels

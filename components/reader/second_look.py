@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.other_time import is_of_another_time
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
@@ -68,15 +68,17 @@ class SecondLook:
         title = self._titles[passage]
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
-    def is_of_another_time(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is about another time than the question."""
+    def answers_another_question(self, candidate: SpanCandidate) -> bool:
+        """Check whether a candidate is about another time or thing than the question, or affirms what it denies."""
+        title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
             return False
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
-        sentence = self._passages[candidate.passage][1][first : max(last, first + end)]
-        return is_of_another_time(self._question, sentence, begin, end)
+        sentence = text[first : max(last, first + end)]
+        is_affirmation = is_affirmed(self._question, f"{title} {sentence}")
+        return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question, and of its head, a candidate's sentence and title cover, from 0 to 1.

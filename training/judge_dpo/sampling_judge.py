@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from haystack import default_to_dict
@@ -24,6 +24,7 @@ from prefrag.training.judge_dpo.labels import GoldPassages, Labels
 EVENT = "candidates"
 
 
+@dataclass(eq=False)
 class SamplingJudge:
     """Samples nine replies to the prompt of a :class:`ModelJudge`, and continues with the gold verdict (appendix C).
 
@@ -32,24 +33,16 @@ class SamplingJudge:
     all, the passages are kept, so that nothing is sent to the web when in doubt.
     """
 
-    def __init__(
-        self,
-        judge: ModelJudge,
-        labels: Labels,
-        passages: GoldPassages | None = None,
-        seed: int = 7,
-        parallel_calls: int = 4,
-        goes_on_with: str = "gold",
-        bound: bool = True,
-    ):
-        self.judge_of_model = judge
-        self.labels = labels
-        self.passages = passages
-        self.seed = seed
-        self.parallel_calls = parallel_calls
-        self.goes_on_with = goes_on_with
-        self.bound = bound
-        self._turns = asyncio.Semaphore(parallel_calls)
+    judge_of_model: ModelJudge
+    labels: Labels
+    passages: GoldPassages | None
+    seed: int
+    parallel_calls: int
+    goes_on_with: str
+    bound: bool
+
+    def __post_init__(self) -> None:
+        self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""

@@ -12,7 +12,7 @@ from prefrag.components.reader import choice_features, span_features, sure_featu
 from prefrag.components.reader.choice_features import rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.extractive_reader import said_at_another_time
+from prefrag.components.reader.extractive_reader import answers_another_question
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
 from prefrag.components.reader.second_look import ScorePassages, SecondLook
 from prefrag.components.reader.span_features import Spans, WordWeight
@@ -111,7 +111,7 @@ class Given:
     text: str
     features: Any  # the features for the probability; None for yes or no
     probability: float
-    is_of_another_time: bool = False  # whether the text states the answer for another time than the question asks about
+    answers_another_question: bool = False  # see `answers_another_question` of the reader
 
     @property
     def is_exact(self) -> bool:
@@ -250,7 +250,7 @@ class Shares:
     dated_choice: float = 1.0  # choices between two dates
     other_choice: float = 1.0  # other choices between two things
     comparison: float = 1.0  # yes or no to comparisons of anything but countries
-    other_time: float = 1.0  # answers that the text states for another time
+    other_time: float = 1.0  # answers to another question: about another time, or denied
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
@@ -271,7 +271,7 @@ def _form_of(answer: Given) -> str | None:
         return "comparison" if asks_to_compare(read.example.question) else None
     if find_offered(read.example.question, read.example.passages) is not None:
         return "other_choice"
-    return "other_time" if answer.is_of_another_time else None
+    return "other_time" if answer.answers_another_question else None
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
@@ -296,7 +296,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
             read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
         )
         best = chosen[0][0]
-        is_other = said_at_another_time(best, read.spans, read.look)
+        is_other = answers_another_question(best, read.spans, read.look)
         answers.append(Given(read, read.spans.candidates[best].text, row, 0.0, is_other))
     return answers
 

@@ -1,4 +1,4 @@
-"""Tells whether an answer is about another time than the question: the year before, the new hall and not the old."""
+"""Tells whether an answer is to another question: about another time, the old hall and not the new, or a denial."""
 
 import re
 
@@ -22,6 +22,8 @@ _TIMES = (
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
+_DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+_DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question tell which thing is meant, as in "(1932 film)", and not a time.
 _ASIDE = re.compile(r"\([^)]*\)")
@@ -40,6 +42,11 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
     return False
+
+
+def is_affirmed(question: str, said: str) -> bool:
+    """Check whether a question denies something, as in "Who never signed?", and what is said denies nothing."""
+    return bool(_DENIES.search(question)) and not _DENIED.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:

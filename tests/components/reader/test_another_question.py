@@ -1,6 +1,6 @@
 """An answer that the text states for another time than the question asks about."""
 
-from prefrag.components.reader.other_time import is_of_another_time
+from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
 from tests.for_each import for_each
 
 KITTENS = "In the first week feed every two hours, in the second every three, from the fourth week every six."
@@ -42,3 +42,23 @@ def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence:
 )
 def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(question: str, sentence: str, answer: str):
     assert not said(question, sentence, answer)
+
+
+@for_each(
+    "question, said",
+    ("Who never signed the lease?", "The lease was signed by Ada Voss."),
+    ("What doesn\u2019t the policy cover?", "Cover: The policy also covers storm damage."),
+)
+def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
+    assert is_affirmed(question, said)
+
+
+@for_each(
+    "question, said",
+    ("Who signed the lease?", "The lease was signed by Ada Voss."),
+    ("What is not covered?", "Not covered: Flood."),
+    ("When is the office not open?", "There is nobody in the office on Mondays."),
+    ("The pump does not start, what now?", "If it won't start, press the green button."),
+)
+def test_a_sentence_with_a_denial_or_for_a_question_without_one_does_not(question: str, said: str):
+    assert not is_affirmed(question, said)
