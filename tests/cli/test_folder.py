@@ -19,7 +19,6 @@ from tests.for_each import for_each
 
 @pytest.fixture
 def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFRAG_WEB")
     (tmp_path / "docs").mkdir()
@@ -28,7 +27,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
-    """Someone at a terminal, who says yes."""
+    """A person at a terminal, who says yes."""
     asked = mock.Mock(return_value=True)
     for module in (command, web_consent):
         monkeypatch.setattr(module, "is_terminal", lambda: True)

@@ -1,4 +1,4 @@
-"""Files and stores that the tests of a pipeline under test share."""
+"""What the tests of a pipeline under test share."""
 
 from pathlib import Path
 from typing import Any
