@@ -42,6 +42,7 @@ def test_is_served_on_this_machine_alone_as_its_collection(docs: Path, started: 
     assert result.exit_code == 0, result.stderr
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1500, 1)
     assert (os.environ["PREFRAG_INDEX"], os.environ[FOLDER_VARIABLE]) == ("docs", str(docs))
+    assert os.environ["HAYHOOKS_LOG_LEVEL"] == "SUCCESS"
     prefrag("serve", "--demo")
     assert FOLDER_VARIABLE not in os.environ
 
