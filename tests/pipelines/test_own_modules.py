@@ -1,4 +1,4 @@
-"""Components of one's own, in Python modules beside YAML pipelines of one's own."""
+"""A user's own components, in Python modules beside the user's pipelines."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ Own = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def _imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Forget afterwards what was imported and trusted."""
+    """Forget the imported and trusted modules afterwards."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(ALLOWLIST_VARIABLE, os.environ[ALLOWLIST_VARIABLE])
     yield
@@ -124,7 +124,9 @@ class TestWithTheNameOfAnInstalledModule:
     def test_are_refused_in_words(self, own: Own, name: str):
         folder = own(f"{name}.Shelf", f"{name}.py")
 
-        with pytest.raises(ValueError, match=rf"{folder / name}.py has the name of another module, .*rename it"):
+        with pytest.raises(
+            ValueError, match=rf"{folder / name}.py has the name of a module that is imported.*rename it"
+        ):
             pipelines.load("mine")
 
     def test_do_not_take_its_place(self, own: Own):

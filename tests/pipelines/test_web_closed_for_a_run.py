@@ -1,4 +1,4 @@
-"""A request, or the key that it came with, closes the web: no method offers it to its model or searches it."""
+"""If a request or its key closes the web, no method offers the web to its model or searches it."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ QUESTION = "In which year did the yard that built alpha win the delta prize?"
 NOTHING_GOOD = json.dumps({"1": 0, "2": 0})
 
 CHOSEN = (web("delta"), local("alpha"), answer("x", "INCORRECT"), answer())
-# Each searches the web where nothing closes it.
+# Each of these searches the web unless something closes it.
 METHODS: dict[str, Callable[[], Any]] = {
     "prefrag": lambda: scripted(search("delta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
     "prefrag_three_sources": lambda: scripted(
@@ -36,12 +36,12 @@ METHODS: dict[str, Callable[[], Any]] = {
     "vanilla_mix": lambda: scripted("1974", pipeline="vanilla_mix"),
     "crag": lambda: scripted(NOTHING_GOOD, NOTHING_GOOD, '{"query": "delta"}', "1974", pipeline="crag"),
 }
-# What the environment and the key say, what the request asks for, and the reason that the trace gives.
+# What the environment and the key say, what the request asks for, and the reason in the trace.
 CLOSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "request": ("on", "", {"web": False}, "this request closes the web"),
-    "key": ("on", CLOSED_BY_KEY, {}, "the key of this request may not use the web"),
-    "key, asked for": ("on", CLOSED_BY_KEY, {"web": True}, "the key of this request may not use the web"),
-    "key and request": ("on", CLOSED_BY_KEY, {"web": False}, "the key of this request may not use the web"),
+    "request": ("on", "", {"web": False}, "the web is closed by this request"),
+    "key": ("on", CLOSED_BY_KEY, {}, "the web is closed for the key of this request"),
+    "key, asked for": ("on", CLOSED_BY_KEY, {"web": True}, "the web is closed for the key of this request"),
+    "key and request": ("on", CLOSED_BY_KEY, {"web": False}, "the web is closed for the key of this request"),
     "administrator": ("off", "", {}, "the web is closed by PREFRAG_WEB=off"),
     "administrator, asked for": ("off", "", {"web": True}, "the web is closed by PREFRAG_WEB=off"),
     "administrator, named": ("off", "", {"sources": ["local", "web"]}, "the web is closed by PREFRAG_WEB=off"),
@@ -82,7 +82,7 @@ async def test_the_closed_web_is_not_offered_to_the_model():
 
 
 async def test_the_web_alone_is_refused_before_the_run():
-    with pytest.raises(ValueError, match="No source is left to search: this request closes the web"):
+    with pytest.raises(ValueError, match="No source is left to search: the web is closed by this request"):
         await pipelines.begin(METHODS["prefrag"](), QUESTION, web=False, sources=["web"])
 
 
@@ -125,7 +125,7 @@ def test_a_call_from_another_thread_of_the_caller_keeps_it_closed():
 
 
 class TestTheGate:
-    """What no state of a run reaches, such as a source that a pipeline gives a bare query, the gate itself stops."""
+    """The gate itself stops queries without a run's state, such as those of a source that gets a bare query."""
 
     def test_holds_back_every_query(self):
         token = web_closed_by.set(CLOSED_BY_KEY)

@@ -15,7 +15,7 @@ from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import QUESTION, answer, run, scripted, search, sent
 
-# A question of few words and many characters.
+# A question with few words and many characters.
 LONG = "Who built " + "alpha-and-all-that-stood-beside-it-in-the-year-of-its-launching " * 15 + "?"
 
 
@@ -33,7 +33,7 @@ def bm25(store: TantivyDocumentStore) -> dict[str, Any]:
 
 
 def over(store: TantivyDocumentStore, *script: str, **settings: Any) -> Any:
-    """Load a pipeline whose local source searches an index, and whose web is scripted."""
+    """Load a pipeline with a scripted web, whose local source searches an index."""
     replace = {"local.retriever": bm25(store), **settings.pop("replace", {})}
     return scripted(*script, replace=replace, **settings)
 
@@ -104,7 +104,7 @@ async def test_a_filter_on_a_field_that_no_document_has_ends_the_run(monkeypatch
 
 
 class TestConsent:
-    """Where PREFRAG_WEB is not set, the answer that is kept with the index decides."""
+    """If PREFRAG_WEB is not set, the consent that is kept with the index decides."""
 
     @pytest.fixture(autouse=True)
     def unset(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ class TestConsent:
         assert "web" not in CALLS
         assert result["steps"][0]["verdict"]["judged_by"] == "no_other_source"
         assert lines(result, "closed") == [
-            "Not searched: web (the web is closed: allow it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
+            "Not searched: web (the web is closed: open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
         ]
 
     async def test_with_it_queries_may_leave(self, own: TantivyDocumentStore):
@@ -151,7 +151,7 @@ class TestConsent:
         assert "web" not in CALLS
 
     async def test_a_request_cannot_widen_it(self, own: TantivyDocumentStore):
-        with pytest.raises(ValueError, match="No source is left to search: the web is closed: allow it with"):
+        with pytest.raises(ValueError, match="No source is left to search: the web is closed: open it with"):
             await run(over(own, answer()), sources=["web"])
         with pytest.raises(ValueError, match="cannot be preferred.*the web is closed"):
             await run(over(own, answer()), preferred="web")

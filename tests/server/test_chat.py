@@ -49,7 +49,7 @@ class TestWhole:
         assert choice["message"]["content"] == CONTENT
         assert completion["prefrag"]["answer"] == "1974"
         assert completion["prefrag"]["steps"][1]["source"] == "web"
-        # Three replies of the reasoner and one of the judge.
+        # There are three replies to the reasoner and one to the judge.
         assert completion["usage"] == {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
 
 
@@ -79,7 +79,7 @@ class TestRequest:
         response = served().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
 
         assert response.status_code == 422
-        assert "stream_options is not an object" in response.text
+        assert "stream_options must be a JSON object" in response.text
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which collections a request may search, and that it searches only the one that it names."""
+"""Which collections a request may search; it searches only the one that it names."""
 
 import asyncio
 import gc
@@ -269,7 +269,7 @@ class TestLoading:
 
 
 class TestPipelinesOfOnesOwn:
-    """A pipeline whose YAML names other places than the index that is served."""
+    """A user's pipeline whose YAML names other places than the served index."""
 
     def over(self, **replace: Any) -> CollectionPipelines:
         return CollectionPipelines("prefrag", pipelines.load(replace=replace or None))
@@ -286,7 +286,7 @@ class TestPipelinesOfOnesOwn:
     async def test_a_folder_outside_the_data_directory_is_no_collection(self, tmp_path: Path):
         over = self.over(TantivyDocumentStore=TantivyDocumentStore(path=str(tmp_path)))
         assert await over.find(None) is over.pipeline
-        with pytest.raises(BadInput, match="cannot be chosen"):
+        with pytest.raises(BadInput, match="searches fixed indexes"):
             await over.find("default")
 
         current_access.set(Access("ada", frozenset({"default"})))

@@ -1,4 +1,4 @@
-"""What users think of answers: kept as far as it is known, and exported as questions that other commands read."""
+"""What users think of answers is kept, as far as it refers to known answers, and exported for other commands."""
 
 import json
 import stat
@@ -150,7 +150,7 @@ class TestGiving:
         response = give(client)
 
         assert response.status_code == 507
-        assert "export it and move it away" in response.json()["detail"]
+        assert "move the file away" in response.json()["detail"]
         assert len(kept()) == 1
 
     def test_that_cannot_be_written_says_so_without_the_folder(self, served: Client, tmp_path: Path):
@@ -213,7 +213,7 @@ class TestExporting:
         assert result.exit_code == 0, result.output
         assert self.questions(tmp_path) == [
             ("Who built alpha?", ("Beta",), ("p1",)),
-            # What a wrong answer cites proves nothing.
+            # The citations of a wrong answer prove nothing.
             ("Who built delta?", ("Gamma",), ()),
             ("Who built epsilon?", ("Zeta",), ("p1",)),
         ]

@@ -1,4 +1,4 @@
-"""Tasks of front ends: no private word of one leaves, and the model beside a pipeline that does them."""
+"""Tasks of front ends: none of their private words leaves, and the model beside a pipeline does them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INVENTED, CLIENTS = (yaml.safe_load(file.read_text("utf-8")) for file in _FILES)
 
 
 def read_prompts() -> Iterator[tuple[str, list[dict[str, str]], str, list[str]]]:
-    """The name and the messages of each prompt, said by either speaker, the private sentence, and the words to keep."""
+    """For each prompt, by either role: its name and messages, the private sentence, and the words to keep."""
     for case in INVENTED["cases"] + CLIENTS["cases"]:
         private: dict[str, Any] = INVENTED["private"][case.get("language", "en")]
         text = private["text"]
@@ -38,7 +38,7 @@ def read_prompts() -> Iterator[tuple[str, list[dict[str, str]], str, list[str]]]
             turns = [turn for message in case["messages"] for turn in message.items()]
             messages = [{"role": role, "content": Template(form).safe_substitute(texts)} for role, form in turns]
             last = max(number for number, (role, _) in enumerate(turns) if role == "user")
-            # What comes after the question is not read.
+            # Text after the question is not read.
             if any(text in message["content"] for message in messages[: last + 1]):
                 yield f"{case['name']}, by the {speaker}", messages, text, [str(word) for word in private["words"]]
 
@@ -98,7 +98,7 @@ class TestTheModelBesideAPipeline:
         (TASKS["title"][0], '{"title": "What do we plan?"}'),
         (TASKS["tags"][0], '{"tags": []}'),
         ('Name it.\n[{"role": "user", "content": "What do we plan for May 1974?"}]', "What do we plan for May"),
-        (QUESTION, "This model only writes titles and the like for front ends: ask prefrag, which searches your"),
+        (QUESTION, "This model only does tasks of front ends, such as titles. Ask prefrag, which searches your"),
     )
     def test_answers_without_a_model_too(self, served: Served, prompt: str, reply: str):
         completion = ask(served(model_settings={"is_embedded": True}), ("user", prompt), model="prefrag-tasks")
@@ -126,7 +126,5 @@ def test_an_answer_says_that_the_web_was_left_out_and_why(served: Served):
 
     completion = ask(served(answer("It met.", "INCORRECT"), answer("It met.")), ("user", message))
 
-    assert (
-        "web was left out: the message holds a conversation or a text" in completion["choices"][0]["message"]["content"]
-    )
+    assert "not searched: the message holds a conversation or a text" in completion["choices"][0]["message"]["content"]
     assert [held["source"] for held in completion["prefrag"]["queries_held_back"]] == ["web"]

@@ -1,4 +1,4 @@
-"""The gate: which query is sent, and which is held back."""
+"""The gate decides which queries are sent and which are held back."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.for_each import for_each
 
 
 def after(*searches: Search) -> State:
-    """A run that made these searches; only the source `web` is external."""
+    """A run with these searches; only the source `web` is external."""
     return replace(state(replace(search_step(), searches=searches)), settings=settings(external=("web",)))
 
 
@@ -62,5 +62,5 @@ def test_the_environment_decides_where_it_is_set(monkeypatch: pytest.MonkeyPatch
 def test_a_closed_web_holds_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("PREFRAG_WEB")
 
-    with pytest.raises(HeldBack, match="allow it with `prefrag index --web --index NAME` or PREFRAG_WEB=on"):
+    with pytest.raises(HeldBack, match="open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on"):
         WebGate().check("web", "x", None)
