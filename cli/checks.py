@@ -99,7 +99,8 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         pipeline = pipelines.load(name)
         # List them before opening anything, so that a stand-in for the web is not among them.
         stores = find_stores(pipeline)
-        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in _embedded(stores)))
+        embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
+        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
     except Exception as error:
         findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
@@ -150,10 +151,6 @@ def _check_settings(name: str) -> Iterator[Finding]:
         else:
             written = f"What leaves this machine is written to {log}"
             yield Finding("audit log", "note" if open_to_others else "ok", open_to_others or written)
-
-
-def _embedded(stores: list[Any]) -> list[Any]:
-    return list({(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}.values())
 
 
 def _check_index(store: Any) -> Finding:

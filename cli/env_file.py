@@ -1,7 +1,5 @@
 """Read settings from ``.env``, and warn about variables that look like settings but are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from prefrag.cli.console import console

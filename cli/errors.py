@@ -1,7 +1,5 @@
 """End a command with its exit code, and with one line on stderr for an error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """`prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on the page."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The model server that the user chose at the first question, stored in the data folder."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

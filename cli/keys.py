@@ -1,7 +1,5 @@
 """`prefrag keys`."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Find the model servers that run on this machine on their default ports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The `prefrag` command line: the tree of its commands, and `prefrag pipelines`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`prefrag mcp`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Print a run for `prefrag ask`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

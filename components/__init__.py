@@ -1,1 +1,1 @@
-"""Haystack components of the multi-source adaptive RAG pipelines: one class a file."""
+"""Haystack components of the multi-source adaptive RAG pipelines: one class per file."""

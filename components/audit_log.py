@@ -1,6 +1,4 @@
-"""The audit log: a line for everything that leaves this machine, written beforehand, and for each query held back."""
-
-from __future__ import annotations
+"""The audit log: a line before anything leaves this machine, and a line for each query that is held back."""
 
 import hashlib
 import json
@@ -21,7 +19,7 @@ from prefrag.components.settings import settings
 
 logger = logging.getLogger(__name__)
 
-# The fields that all lines of this context share: the key, the run, the pipeline, the collection.
+# The fields that all lines of the current context share.
 _labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", default=MappingProxyType({}))
 
 
@@ -30,17 +28,17 @@ class AuditLogFailed(PrefragError):
 
 
 def audit_log() -> Path | None:
-    """Find the file of ``PREFRAG_AUDIT_LOG``; None if no audit log is kept."""
+    """Return the file that ``PREFRAG_AUDIT_LOG`` names, or None if no audit log is kept."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
-    """Add fields to all further lines of this context."""
+    """Add fields to all further lines of the current context."""
     _labels.set({**_labels.get(), **labels})
 
 
 def audit_labels() -> Mapping[str, str | None]:
-    """Find the fields that the lines of this context share: ``run``, ``pipeline`` and ``key``, as far as known."""
+    """Return the fields that all lines of the current context share, such as ``run``, ``pipeline`` and ``key``."""
     return _labels.get()
 
 
@@ -51,13 +49,13 @@ def check_audit_log() -> str:
         return ""
     mode = path.stat().st_mode
     is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
-    return f"The audit log {path} can be read by others than its owner: run chmod 600 on it." if is_open else ""
+    return f"Other users can read or change the audit log {path}: run chmod 600 on it." if is_open else ""
 
 
 def audit(event: str, **data: Any) -> None:
-    """Write that something is about to leave this machine; it must leave only once this has returned.
+    """Record that something is about to leave this machine; send it only after this function has returned.
 
-    ``event`` is ``query`` or ``model_call``. Only a hash of a query is kept unless ``PREFRAG_AUDIT_QUERIES`` is on.
+    ``event`` is ``query`` or ``model_call``. Queries are kept only as hashes unless ``PREFRAG_AUDIT_QUERIES`` is on.
     Raises :class:`AuditLogFailed` when the line cannot be written.
     """
     if audit_log() is None:
@@ -70,7 +68,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Write that a query was not sent; a failure to write is only logged, because nothing has left."""
+    """Record that a query was not sent; a failure to write is only logged, because nothing has left."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:

@@ -1,9 +1,7 @@
-"""What all blocks of a pipeline's YAML share: how they are serialised, and the checks of their settings.
+"""What all blocks of a pipeline's YAML share: serialisation, and checks of their settings.
 
 The checks take settings by parameter name, allow None, and raise a `ValueError` that says what to set.
 """
-
-from __future__ import annotations
 
 import inspect
 import math
@@ -15,7 +13,7 @@ from haystack.core.serialization import component_to_dict
 
 
 class Block:
-    """A part that is serialised by its constructor's parameters, which it keeps as attributes of the same names."""
+    """A part of a pipeline that keeps each constructor parameter as an attribute, and is serialised from them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write the part as a block of YAML: its class and its parameters as plain values."""
@@ -29,7 +27,7 @@ class Block:
 
 
 def check_whole(least: int, **settings: Any) -> None:
-    """Refuse anything but a whole number that is large enough."""
+    """Refuse anything but a whole number of at least ``least``."""
     # In Python, True is an int.
     fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]
     _refuse(settings, fits, f"a whole number of at least {least}")
@@ -64,5 +62,5 @@ def _refuse(settings: dict[str, Any], fits: list[bool], wanted: str) -> None:
 def _write(value: Any) -> Any:
     if isinstance(value, list):
         return [_write(part) for part in value]
-    # Haystack serialises a nested component only through its own `to_dict`, which not all have.
+    # Haystack serialises a nested component only if it has its own `to_dict`, which some lack.
     return component_to_dict(value, type(value).__name__) if hasattr(value, "run") else value

@@ -1,10 +1,8 @@
-"""Write a method once, for both its blocking and its asynchronous form.
+"""Write a method once, and get both its blocking and its asynchronous form.
 
 The body is a coroutine. It awaits other such bodies, and calls anything that really waits through :func:`either`. The
-blocking form runs the body in the calling thread without an event loop, to which connections would be bound.
+blocking form runs the body in the calling thread. It uses no event loop, because connections would be bound to it.
 """
-
-from __future__ import annotations
 
 import asyncio
 import contextvars
@@ -16,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# For each thread, whether it is running a body in its blocking form.
+# Remembers, for each thread, whether it is running a body in its blocking form.
 _thread = threading.local()
 
 
@@ -43,10 +41,10 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def either(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call a function that waits, in the form in which the calling body runs."""
+    """Call ``method`` if the calling body runs in its blocking form; await ``method_async`` otherwise."""
     if not _blocks():
         return await method_async(*args, **options)
-    # Unset, because the function may run an event loop of its own.
+    # Unset during the call, because `method` may run an event loop of its own.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -91,7 +89,7 @@ def in_thread(
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component; the asynchronous form runs ``run`` in a thread if there is no ``run_async``."""
+    """Call a component; the asynchronous form calls ``run`` in a thread if the component has no ``run_async``."""
     return await either(part.run, partial(_run_async, part), **arguments)
 
 

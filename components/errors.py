@@ -1,9 +1,7 @@
 """The errors that reach a user, each with its exit code and HTTP status.
 
-They live in the lowest folder, so that every other one can raise them.
+They live in the lowest folder, so that every other folder can raise them.
 """
-
-from __future__ import annotations
 
 import errno
 from typing import TypeVar
@@ -42,10 +40,10 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Map an exception to one of these classes.
+    """Find the class of this module for an exception.
 
-    An exception of these classes keeps its own class. Each built-in one that components raise for a wrong setting, a
-    missing file or a missing package has a class that stands for it; any other exception gets the base class.
+    A :class:`PrefragError` keeps its own class. The built-in exceptions that components raise for a wrong setting, a
+    missing file or a missing package count as :class:`BadInput` or :class:`Missing`, and all others as the base class.
     """
     if isinstance(error, PrefragError):
         return type(error)
@@ -53,7 +51,7 @@ def error_kind(error: Exception) -> type[PrefragError]:
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
-    """Find an error of this kind: the error itself, or the nearest one among its causes."""
+    """Find an error of a kind: the error itself, or the nearest of its causes."""
     link: BaseException | None = error
     while link is not None and not isinstance(link, kind):
         link = link.__cause__

@@ -1,7 +1,5 @@
 """Files shared by several processes: locks that end with the process that holds them, and appended lines."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os
@@ -15,7 +13,7 @@ from prefrag.components.errors import BadInput
 
 logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
-# Plenty: writing a line takes microseconds.
+# Ten seconds are plenty, because writing a line takes microseconds.
 _LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
 
 
@@ -29,8 +27,8 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    The file is created if missing, with its folder; ``work`` is for the messages. Raises :class:`Busy` after ``wait``
-    seconds.
+    The file and its folder are created if missing; ``work`` names the work in messages. Raises :class:`Busy` after
+    ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -40,7 +38,7 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
             if not take_lock(file.fileno(), wait, _POLL_SECONDS):
                 raise Busy(
                     f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
-                    "run this again: it continues from there."
+                    "run this again: it continues where that process ended."
                 )
         yield
 
@@ -64,12 +62,12 @@ def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool
 
 
 def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
-    """Append a line to a file in one piece; a new file is readable by its owner alone.
+    """Append a line to a file in one piece; only its owner can read a new file.
 
-    Its folder has to exist, and an empty line only opens it. Raises OSError when the whole line cannot be written, with
-    ``EFBIG`` when the file would have more than ``most_bytes``.
+    The folder must exist. An empty line writes nothing, but the file is opened. Raises OSError when the whole line
+    cannot be written, with ``EFBIG`` when the file would have more than ``most_bytes``.
     """
-    # A pipe without a reader must not block: opened write-only, it is refused at once.
+    # A pipe without a reader must not block: opening it write-only fails at once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -78,7 +76,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # Without the lock, another process could be writing, and the end of the file would mean nothing.
+            # Without the lock, another process could be writing, so the last byte of the file would mean nothing.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
             size = os.fstat(file).st_size

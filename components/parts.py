@@ -1,6 +1,4 @@
-"""Walk through a pipeline or a component with everything inside it."""
-
-from __future__ import annotations
+"""Walk through a pipeline or a component and everything inside it."""
 
 import enum
 import re
@@ -34,13 +32,13 @@ _PLAIN = (
 
 
 def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
-    """Go through a pipeline or a component and every object in it: nested pipelines, lists and attributes included.
+    """Yield a pipeline or a component and every object in it, including those in nested pipelines and lists.
 
-    Each part comes once, the outer ones first, with its path from the whole, such as ``web.retriever``; the path of the
-    whole is empty. If ``descend`` returns False for a part, what is inside it is left out.
+    Each part comes once, outer parts before inner ones, with its path from the whole, such as ``web.retriever``; the
+    path of the whole is empty. If ``descend`` returns False for a part, the objects inside it are left out.
     """
     waiting = [("", whole)]
-    # Keep the objects themselves, because the id of a collected one may be reused.
+    # Keep the objects themselves, because the id of an object that is freed may be reused.
     seen: dict[int, Any] = {}
     while waiting:
         path, part = waiting.pop()
@@ -54,18 +52,18 @@ def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -
 
 
 def find_stores(whole: Any) -> list[Any]:
-    """Find the document stores of a pipeline that this project knows."""
+    """Find the Tantivy and Elasticsearch document stores in a pipeline."""
     return [part for _, part in walk_parts(whole) if is_store(part)]
 
 
 def is_store(part: Any) -> bool:
-    """Check whether an object is a document store that this project knows."""
+    """Check whether an object is a Tantivy or Elasticsearch document store."""
     # By name, because importing the Elasticsearch client is slow and most pipelines have no such store.
     return type(part).__name__ in _STORES
 
 
 def read_attribute(part: Any, name: str) -> Any:
-    """Read an attribute that an object or its class really defines."""
+    """Read an attribute that an object or its class really defines; None if there is none."""
     try:
         # Some clients forward every unknown name, even in circles.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)

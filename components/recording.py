@@ -63,14 +63,14 @@ class Entry:
 class Recording(Block):
     """A JSON-lines file of searches and of models' replies, each found by the content of its request.
 
-    Equal requests have one entry, even where a model gave another reply the second time. With ``reuse`` the first reply
-    is used throughout a run, so that a replay takes the same steps.
+    Equal requests have one entry, even if a model gave another reply the second time. With ``reuse`` the first reply is
+    used throughout a run, so that a replay takes the same steps.
 
     All recordings of one file in a process share its entries, and write only whole lines.
 
     :param path: The file; created when something is first recorded.
     :param mode: ``record`` calls and records; ``replay`` plays what was recorded, failures included, and fails for the
-        rest; ``reuse`` plays what was recorded, calls again where that failed, and records the rest.
+        rest; ``reuse`` plays what was recorded, but calls again where it is a failure, and records the rest.
     :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
     """
 
@@ -190,5 +190,5 @@ def _open(path: Path) -> _File:
 
 def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # Prompts are long and much the same at every step, so the keys are hashes.
+    # Prompts are long and much the same at every step, so the keys of replies are hashes.
     return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"

@@ -1,10 +1,9 @@
 """The settings: every variable of the environment that the application reads, in one table.
 
-``settings.run_seconds`` reads ``PREFRAG_RUN_SECONDS`` at that moment, and nothing else; ``models["llm"]`` and
-``models["judge"]`` hold those of the two models. ``make docs`` writes the tables of docs/configuration.md from here.
+``settings.run_seconds`` reads ``PREFRAG_RUN_SECONDS``, and nothing else, when it is used. ``models["llm"]`` and
+``models["judge"]`` hold the settings of the two models. ``make docs`` writes the tables of docs/configuration.md from
+here.
 """
-
-from __future__ import annotations
 
 import difflib
 import os
@@ -20,7 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from prefrag.components.errors import BadInput
 
 _SPELLINGS = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
-# What was put into the environment from files, where Haystack reads a secret by itself.
+# Secrets that were copied from files into the environment, where Haystack reads them by itself.
 _shared: dict[str, str] = {}
 
 
@@ -44,7 +43,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting; ``wrong`` is what counts where a text is not understood, so that no exit opens by it."""
+    """Describe a setting; ``wrong`` is its value if a text is not understood, so that a mistake opens no exit."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
@@ -168,12 +167,10 @@ class _Documents(BaseSettings):
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the file with the certificates (PEM) that sign Elasticsearch's, if it has https", "those of the system"
+        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "those of the system"
     )
-    elasticsearch_cert: Place = _setting(
-        None, "the file with the certificate (PEM) that identifies this machine to it", "none"
-    )
-    elasticsearch_key: Place = _setting(None, "the file with the private key of that certificate", "none")
+    elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine to it", "none")
+    elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
     elasticsearch_shards: Count = _setting(1, "how many shards a new index gets there")
     elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each shard other nodes keep")
     elasticsearch_api_key: Secret = _setting("", "its key", "none")
@@ -225,8 +222,8 @@ class _Service(BaseSettings):
     )
     share: Percent = _setting(
         50,
-        "how much of these, and of the places for uploads, one key may take while another works: with 50, as much as "
-        "it leaves free; with 100, all",
+        "the percentage of the places for running and waiting questions, and for uploads, that one key may take while "
+        "another works: with 50, no more than it leaves free; with 100, all",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
@@ -259,7 +256,7 @@ class _Service(BaseSettings):
     )
     max_collections: Count = _setting(100, "the most collections that uploads may create")
     max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of uploaded files in a collection")
-    max_collection_files: Count = _setting(5_000, "after how many uploaded files a collection takes no more")
+    max_collection_files: Count = _setting(5_000, "the most uploaded files in a collection")
     originals: Switch = _setting(
         False,
         "`on` also sends the files of documents to requests from other machines, with the rights of their keys; "
@@ -327,7 +324,7 @@ class Settings(_Models, _Documents, _Web, _Service):
     model_config = SettingsConfigDict(env_prefix="PREFRAG_")
 
 
-# By the heading of docs/configuration.md under which they stand.
+# The tables by their heading in docs/configuration.md.
 SECTIONS: dict[str, type[BaseSettings]] = {
     "Models": _Models,
     "Documents": _Documents,
@@ -370,7 +367,7 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def _read(table: type[BaseSettings], name: str) -> Any:
-    """Read one setting, or its default; refuse what it cannot be."""
+    """Read one setting, or its default; refuse a value that is not allowed."""
     field, variable = table.model_fields[name], _variable_of(table, name)
     is_secret = _allowed(field) in _SECRETS
     text = _read_text(variable, is_secret)
@@ -386,8 +383,8 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 def check_settings(own: Collection[str] = ()) -> list[str]:
     """Check all settings, also those that this process does not read; raise :class:`BadInput` for a wrong value.
 
-    Returns a sentence for each variable that looks like a setting and is none, with the nearest name; ``own`` are names
-    that a user's own pipelines read.
+    Returns a sentence for each variable that looks like a setting but is not one, with the nearest name. ``own`` names
+    the variables that a user's own pipelines read.
     """
     known = []
     for table in _TABLES:
@@ -401,7 +398,7 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
     bare = [name.removeprefix("PREFRAG_") for name in known]
     near = [difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1) for name in unknown]
     return [
-        f"{name} is no setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
+        f"{name} is not a setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
         for name, match in zip(unknown, near, strict=True)
     ]
 
@@ -417,7 +414,7 @@ def read_secrets() -> list[str]:
 
 
 def share_secrets() -> None:
-    """Put secrets that are in files where the document stores of Haystack read them: into the environment."""
+    """Put secrets from files into the environment, from which Haystack's document stores read them."""
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
         if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):
             os.environ[variable] = _shared[variable] = text
@@ -431,11 +428,11 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
         try:
             text = Path(file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+            why = getattr(error, "strerror", None) or "it is not text"
             raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
-    # Spaces alone leave a setting out, but never the keys of a service.
+    # Spaces alone leave a setting out, except a secret: for that they are a mistake.
     return text.strip() if text.strip() or (text and is_secret) else None
 
 

@@ -8,8 +8,6 @@ each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds
 Haystack's own spans are therefore left out, unless content is to be traced.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +54,7 @@ class _WordlessSpan(Span):
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer, whichever tracer is behind it and whenever that was enabled."""
+    """Haystack's global tracer without a run's words, whichever tracer is behind it and whenever it was enabled."""
 
     @contextmanager
     def trace(
@@ -103,7 +101,7 @@ class Measured:
 
     name: str
     tags: dict[str, Any]
-    # What the audit log calls the run: its id, its pipeline and the name of its key.
+    # The labels of the run in the audit log: its id, its pipeline and the name of its key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
     error: str = ""  # the type of the error with which it ended, or which it survived
     seconds: float = 0.0  # how long it took
@@ -224,7 +222,7 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Write the header that nests a model server's spans under that of the call; none without OpenTelemetry."""
+    """Write the header that nests a model server's spans under the call's span; none without OpenTelemetry."""
     span = _span.get()
     find = getattr(span and span.span.raw_span(), "get_span_context", None)
     if find is None:

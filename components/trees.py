@@ -1,7 +1,5 @@
 """Boosted trees from a file: small classifiers that need no PyTorch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -26,11 +24,11 @@ class BoostedTrees:
 
     def __init__(self, learner: Mapping[str, Any]):
         attributes = learner.get("attributes") or {}
-        #: The least and the greatest value of each feature in the training; empty where the file does not hold them.
+        #: The least and the greatest value of each feature in the training; empty if the file does not hold them.
         self.ranges: dict[str, tuple[float, float]] = {
             name: (least, most) for name, (least, most) in json.loads(attributes.get(RANGES) or "{}").items()
         }
-        #: The names of the classes, where the trees were trained to tell several apart; else empty.
+        #: The names of the classes, if the trees tell several apart; else empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
         model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
@@ -95,7 +93,7 @@ class BoostedTrees:
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Score rows of features as the trees were trained to: with probabilities, or with numbers that rank."""
+        """Score rows of features as the trees were trained: with probabilities, or with numbers that only rank."""
         sums = self._sums(rows)[:, 0]
         return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
 

@@ -1,4 +1,4 @@
-"""Datasets, metrics, the runner, the simulated reader and the report: numbers that anyone can reproduce."""
+"""Evaluation: datasets, metrics, the runner, the simulated reader and the report."""
 
 from __future__ import annotations
 

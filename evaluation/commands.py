@@ -1,7 +1,5 @@
 """`prefrag evaluate` and `prefrag report`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -19,25 +17,25 @@ INTERRUPTED = 130
 
 def evaluate(
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="For predictions, metrics and settings; resumes an unfinished run.")
+        Path, typer.Option(metavar="DIR", help="The run's folder; if it holds an unfinished run, that run continues.")
     ],
     questions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")
     ] = None,
     pipeline: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE.yaml", help="By its name, or a YAML file; by default prefrag.")
+        str | None, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name or YAML file; by default prefrag.")
     ] = None,
     experiment: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.yaml", help="The settings of the evaluation, as the folder of a run keeps them."),
+        typer.Option(metavar="FILE.yaml", help="A file of settings, such as experiment.yaml in a run's folder."),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="One setting of the evaluation, such as seed=3, or one of the pipeline by its path, such as "
-            "local.observed_last=true, where @NAME takes the part from another pipeline; repeat it.",
+            help="A setting of the evaluation, such as seed=3, or of the pipeline, such as local.observed_last=true. "
+            "The value @NAME takes the part from another pipeline. Can be repeated.",
         ),
     ] = None,
     corpus: Annotated[
@@ -48,30 +46,30 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="reader|simulated|FILE.gguf|URL",
-            help="What answers; by default the model that PREFRAG_LLM_BASE_URL or PREFRAG_LLM_GGUF names, else the "
-            "reader.",
+            help="What answers the questions; by default the model that PREFRAG_LLM_BASE_URL or PREFRAG_LLM_GGUF "
+            "names, or else the reader.",
         ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Run only this many questions, from the first.")] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions to run at the same time; 4 by default.")
     ] = None,
     workers: Workers = None,
     ray: RayCluster = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run the questions again that failed in an earlier call.")
+        bool, typer.Option("--retry-failed", help="Run again the questions that failed in an earlier call.")
     ] = False,
     format: Annotated[
-        str | None, typer.Option(help="The form of the question file, where it cannot be detected.")
+        str | None, typer.Option(help="The format of the question file, if it cannot be detected.")
     ] = None,
 ) -> None:
-    """Run a pipeline on all questions of a benchmark and measure its answers; a second call continues the first.
+    """Run a pipeline on the questions of a benchmark and measure its answers.
 
-    All settings, with their meaning, are in docs/evaluation.md.
+    The same command continues an interrupted run. docs/evaluation.md explains all settings.
     """
     from prefrag.evaluation.pipeline_under_test.experiment import Evaluation
     from prefrag.evaluation.runs.runner import run
@@ -97,13 +95,13 @@ def evaluate(
     kept = read_fields(Evaluation, experiment, single)
     plan = make_settings(Evaluation, {**kept, **given, "changes": [*kept.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
-        raise BadInput("There is no question to run: name their file with --questions.")
+        raise BadInput("There are no questions to run: name their file with --questions.")
     try:
         ended = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. What is done is kept in {output}: the same command continues from there.", err=True)
+        typer.echo(f"Interrupted. {output} has the finished questions: the same command continues there.", err=True)
         sys.stdout.flush()
-        # A normal exit would wait for the thread that still runs a model.
+        # A normal exit would wait for threads that are still running a model.
         os._exit(INTERRUPTED)
     _print_summary(ended.config, ended.metrics, output)
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
@@ -116,7 +114,7 @@ def evaluate(
 
 def report(
     folders: Annotated[
-        list[Path], typer.Argument(help="Output folders of `prefrag evaluate`, or folders that hold some.")
+        list[Path], typer.Argument(help="Output folders of `prefrag evaluate`, or folders that contain such folders.")
     ],
     output: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
     reference: Annotated[
@@ -124,7 +122,7 @@ def report(
         typer.Option(metavar="METHOD", help="The method that all others are compared with; by default prefrag."),
     ] = None,
 ) -> None:
-    """Compare runs in tables and pictures, down to the steps of each question."""
+    """Write a report that compares runs in tables and plots, and shows the steps of each question."""
     from prefrag.evaluation.report import write_report
 
     typer.echo(f"The report is {write_report(folders, output, reference)}")
@@ -150,11 +148,11 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
             "answered": "answered {:.1f}%",
             "right_of_given": " ({:.1f}% of these right)",
             "evidence_held": "; {:.1f}% of the others show evidence with the answer",
-            "evidence_gold": ", {:.1f}% a sentence of a gold passage",
+            "evidence_gold": ", {:.1f}% show a sentence of a gold passage",
         }
         typer.echo(f"  {''.join(text.format(metrics[name]) for name, text in shown.items() if name in metrics)}")
     typer.echo(
-        f"  a question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
+        f"  per question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "
         f"{metrics['seconds_per_question']:.2f} s"
     )

@@ -1,7 +1,5 @@
 """Index the corpora that an evaluation searches."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -9,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of the index names, so that a change in how passages are read or written makes a new index.
+# Part of each index's name: raise it when passages are read or written differently, so that new indexes are made.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -49,18 +48,18 @@ def evaluation_indexes(
     on_progress: OnProgress | None = None,
     on_skipped: Callable[[Skipped], None] | None = None,
 ) -> CorpusIndexes:
-    """Find the indexes of a corpus, and make them when it is new or has changed.
+    """Return the names of a corpus's indexes, which are made first if the corpus is new or has changed.
 
-    The name of an index depends on the content of the corpus, so each is made only once. If a call is stopped, the next
-    one continues; if another process is making the index, a call waits. A tantivy index gets its name only when it is
+    An index is named after the content of the corpus, so each is made only once. The next call continues an index that
+    was left unfinished, or waits while another process makes it. A tantivy index gets its name only when it is
     complete; with Elasticsearch every call compares the corpus with the index.
     """
     if split and web_corpus is not None:
-        raise ValueError("A corpus is split, or has another beside it for the web: not both.")
+        raise ValueError("Either split the corpus or give another one for the web, not both.")
     if store not in STORES:
         raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
     made = [
-        _make_indexes(each, split, store, on_progress, on_skipped or _log_skipped)
+        _make_indexes(each, split, store, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
         for each in (corpus, web_corpus)
         if each is not None
     ]
@@ -76,10 +75,9 @@ def index_corpus(
     split: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Index a corpus.
+    """Index a corpus; a second call, even after a crash, adds only the missing passages.
 
-    The index itself records what it holds, so a second call, even after a crash, only does what is missing. Memory use
-    does not grow with the corpus.
+    Memory use does not grow with the corpus.
     """
     file = DatasetFile(corpus)
     name = detect(file.path) if format == "auto" else format
@@ -87,14 +85,14 @@ def index_corpus(
         return indexing.index([file.path], index=index, store=store, split_sources=split, on_progress=on_progress)
     if split:
         raise ValueError(
-            f"{file.path} is of the format {name} and does not name the source of a passage, as a "
-            f"{indexing.CORPUS_SUFFIX} corpus with 'source' does. Give another corpus for the web, or do not split it."
+            f"{file.path} has the format {name} and does not name the source of each passage, so it cannot be split. "
+            f"Give another corpus for the web, or a {indexing.CORPUS_SUFFIX} corpus whose lines have a 'source'."
         )
     return _index_passages(file, name, index, store, on_progress)
 
 
 def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
-    """Find the passages that no index holds."""
+    """Return those of the given passage ids that none of the indexes holds."""
     absent = set(ids)
     for store, index in dict.fromkeys(indexes):
         if absent:
@@ -113,7 +111,7 @@ def _index_passages(
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
             # `documents list` and `documents delete` identify a passage by its corpus. The dictionary drops repeated
-            # ids, because a store refuses those in one write.
+            # ids, which a store refuses within one write.
             given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
             changed = [passage for passage in given.values() if not _is_there(passage, stored)]
@@ -161,10 +159,10 @@ def _make_indexes(
         report = index_corpus(file.path, index=index, store=store, format=format, split=split, on_progress=on_progress)
         for skipped in report.skipped:
             if skipped.line is None:
-                raise ValueError(f"Not all of the corpus could be read: {skipped}.")
+                raise ValueError(f"Part of the corpus could not be read: {skipped}.")
             on_skipped(skipped)
         if not report.written and not report.unchanged:
-            raise ValueError(f"{file.path} holds no passage.")
+            raise ValueError(f"{file.path} holds no passages.")
 
     if store != "tantivy":
         index_into(name)
@@ -172,7 +170,7 @@ def _make_indexes(
     if _are_there(names):
         return CorpusIndexes(name, web)
     with index_lock(name):
-        # Another process may have made them while this one was waiting.
+        # Another process may have made the indexes while this one was waiting.
         if not _are_there(names):
             making = name + _UNFINISHED
             index_into(making)
@@ -191,15 +189,11 @@ def _are_there(names: Iterable[str]) -> bool:
     return all(index_exists(index_path(name)) for name in names)
 
 
-def _log_skipped(skipped: Skipped) -> None:
-    logger.warning("Skipped %s", skipped)
-
-
 def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # An earlier call may have been stopped between two renames, or this file system has no locks.
+        # The index may be there already: an earlier call stopped between two renames, or the file system has no locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A question of a benchmark, in the form that every part of the harness uses."""
+"""A question of a benchmark, as all parts of the evaluation use it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Hop:
-    """A sub-question of a decomposition (MuSiQue)."""
+    """A sub-question of a question that takes several steps (MuSiQue)."""
 
-    question: str  # the sub-question; `#1` in it stands for the answer of the first, and so on
+    question: str  # the sub-question, where `#1` stands for the answer to the first sub-question, and so on
     answer: str
-    supporting_id: str  # the passage that holds it
+    supporting_id: str  # the passage that holds the answer
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class Question:
 
     id: str
     question: str
-    answers: tuple[str, ...]  # the answers that count as right, aliases included
+    answers: tuple[str, ...]  # all answers that count as right
     type: str = ""  # the kind of question as the dataset names it, for example `bridge` or `yesno`
     supporting_ids: tuple[str, ...] = ()  # the gold passages
-    # The passages that the dataset shipped with the question, gold ones and distractors.
+    # The passages that the dataset ships with the question, both gold ones and distractors.
     candidate_ids: tuple[str, ...] = ()
     decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, if the dataset has them
-    # Subject, relation and object of each fact needed, where the dataset has them (2WikiMultiHopQA).
+    # Subject, relation and object of each fact needed for the answer, if the dataset has them (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
-    dataset: str = ""  # the dataset it comes from; `hotpotqa` and others score some answers their own way
-    # Whether the preferred source holds the answer, if the set of questions says so. If False, no answer is right; if
-    # True, no query has to leave.
+    dataset: str = ""  # the dataset it comes from, which decides the official scores
+    # Whether the preferred source holds the answer; None if the dataset does not say. If False, no answer is right; if
+    # True, no query has to be sent to the web.
     answerable: bool | None = None
     sentences: tuple[str, ...] = ()  # the document sentences that state the answer
     history: tuple[tuple[str, str], ...] = ()  # earlier turns: role and content of each
@@ -53,7 +53,7 @@ class Question:
         )
 
     def to_prediction(self) -> dict[str, Any]:
-        """Write what :meth:`of_prediction` reads."""
+        """Return the fields that :meth:`of_prediction` reads."""
         return {
             "id": self.id,
             "question": self.question,
@@ -68,12 +68,12 @@ class Question:
 
     @property
     def turns(self) -> list[dict[str, str]]:
-        """The earlier turns as a request writes them."""
+        """The earlier turns in the form of a chat request."""
         return [{"role": role, "content": content} for role, content in self.history]
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that the dataset announces; unlike the gold answers, a model may be told it."""
+        """The kind of answer that the dataset announces. A model may be told this, unlike the gold answers."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property

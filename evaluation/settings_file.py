@@ -1,6 +1,4 @@
-"""The settings of a command that has too many to type: a YAML file, and single fields that override it."""
-
-from __future__ import annotations
+"""Read a command's settings from a YAML file and from NAME=VALUE options that override it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -17,13 +15,13 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the command's settings from the pipeline's, whose name has a dot or whose value is `@PIPELINE`."""
+    """Separate the command's settings from the pipeline's, which have a dot in the name or a value `@PIPELINE`."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
-    """Read the fields set by a file and by FIELD=VALUE texts; the texts win."""
+    """Read fields of the dataclass ``kind`` from a file and from NAME=VALUE texts, which override the file."""
     found: dict[str, Any] = {}
     if file is not None:
         if not file.is_file():
@@ -45,7 +43,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
 
 
 def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Make settings from values written in YAML or on the command line."""
+    """Make an object of the dataclass ``kind``, checking and converting the values of its fields."""
     try:
         return TypeAdapter(kind).validate_python(dict(values))
     except ValidationError as error:
@@ -56,7 +54,7 @@ def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def write_settings(settings: Any) -> str:
-    """Write the settings that are not defaults as YAML."""
+    """Return as YAML the settings that differ from their defaults."""
     kept = {
         one.name: _plain(value) for one in fields(settings) if (value := getattr(settings, one.name)) != one.default
     }

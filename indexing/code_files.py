@@ -1,7 +1,5 @@
 """Read code and configuration by function or block, with the names of the definitions as headings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ The libraries that read untrusted files are native code, which neither an except
 of a file is limited from outside: memory and processor time by the system, the rest by a watchdog.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import math

@@ -1,7 +1,5 @@
 """Index a corpus: lines of JSON, or a JSON list of passages."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Find the passages that a user wants to delete, and delete those whose origin is gone."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Find the files to index, each once, by its real path."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

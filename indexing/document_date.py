@@ -1,7 +1,5 @@
 """Find the date of a document: the one that it states, or the one in its name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import date

@@ -5,8 +5,6 @@ Only the form decides: the word stands alone, in brackets, in capitals before a 
 these forms counts as current.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Embed the passages of an index for retrieval by vectors."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

@@ -1,7 +1,5 @@
 """Read the chapters of an EPUB, a zip archive of HTML pages, in their order."""
 
-from __future__ import annotations
-
 import io
 import posixpath
 import zipfile

@@ -1,7 +1,5 @@
 """Convert users' own files into passages; text, Markdown and HTML go through Haystack's converters."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The forms in which files are read: their names in the metadata, their suffixes and their limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

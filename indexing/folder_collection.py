@@ -1,7 +1,5 @@
 """Find the collection of a followed folder: it is named after the folder and records its path."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

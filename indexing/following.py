@@ -1,7 +1,5 @@
 """Bring an index in step with what has changed in a folder; files on a drive that is gone are not deleted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path

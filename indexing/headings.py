@@ -6,8 +6,6 @@ in the same way: the functions here mark the source of Markdown and HTML; a new 
 writes the mark at the beginning of each heading's line. The text of the passages is the same as without marks.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """Read what the extraction ignores in an HTML page: its encoding and title, or all of its words."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """List the indexes of a store, and drop one with what was uploaded to it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack

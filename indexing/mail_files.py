@@ -1,7 +1,5 @@
 """Read mails, one (`.eml`) or a mailbox of them (`.mbox`), with what is attached to them."""
 
-from __future__ import annotations
-
 import email
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Prepare Markdown for its converter: links between notes, the front matter, and the marks of headings."""
 
-from __future__ import annotations
-
 import re
 
 import yaml

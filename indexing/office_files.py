@@ -1,7 +1,5 @@
 """Read Word, PowerPoint and Excel files, which are zip archives of XML, and RTF."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Read OpenDocument files, as LibreOffice and others write them: texts, tables and slides."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator

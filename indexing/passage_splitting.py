@@ -1,7 +1,5 @@
 """Split a text into passages of whole sentences, about a paragraph each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Read PDF files with PDFium: the text of each page, and the bookmarks as headings."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

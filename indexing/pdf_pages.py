@@ -1,7 +1,5 @@
 """Draw a page of a PDF with PDFium, with its words and the places of a sentence."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterator

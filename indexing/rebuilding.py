@@ -1,7 +1,5 @@
 """Rebuild an Elasticsearch index beside the one that is searched, and swap the two in one step."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from contextlib import nullcontext, suppress

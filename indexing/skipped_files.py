@@ -1,7 +1,5 @@
 """Keep a record, beside an index, of what could not be read from its files, so that it can be shown later."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Decode the bytes of a text, whatever its encoding."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Write tables, JSON and reStructuredText as text that people would write, and pack rows into passages."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

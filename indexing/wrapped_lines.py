@@ -1,7 +1,5 @@
 """Write the paragraphs of a text on one line each, where people or programs broke them at the width of a page."""
 
-from __future__ import annotations
-
 import re
 from itertools import groupby, pairwise
 

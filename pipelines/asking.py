@@ -1,7 +1,5 @@
 """Put a question to a pipeline."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
@@ -129,7 +127,7 @@ async def _run(
                 if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
                     yield result
                     return
-                for reached in _find_states(output):
+                for reached in (one for values in output.values() for one in values.values() if isinstance(one, State)):
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
                     for event in reached.events:
@@ -379,10 +377,6 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
-
-
-def _find_states(output: dict[str, Any]) -> list[State]:
-    return [value for values in output.values() for value in values.values() if isinstance(value, State)]
 
 
 def _find_cause(error: Exception) -> BaseException:

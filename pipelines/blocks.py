@@ -1,7 +1,5 @@
 """Find the blocks of a pipeline's YAML, each a class and its parameters, and change them in a copy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

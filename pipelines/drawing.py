@@ -1,7 +1,5 @@
 """Draw a picture of a pipeline, from its YAML."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find and load the YAML pipelines."""
 
-from __future__ import annotations
-
 import copy
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Write the documents of a result as a numbered list, and the sentences that bear on its question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any

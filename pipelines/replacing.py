@@ -1,7 +1,5 @@
 """Replace parts of a pipeline before it is built."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Iterable, Mapping, Sequence

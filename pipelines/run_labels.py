@@ -1,7 +1,5 @@
 """The labels of a run in the audit log, the log and the spans."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """State in words what a run sent to models on other machines, and to tracing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Write the trace of a run in words: terminal, chat and page all show its events from one table."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -6,8 +6,6 @@ the new block, with its comments; null leaves the part out. In a text, `@local.r
 base, and `@prefrag_dense:local.retriever` for that of another pipeline.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from functools import cache

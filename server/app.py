@@ -1,7 +1,5 @@
 """The served application: Hayhooks with the pipelines of ``yaml_pipelines/``, behind keys and limits."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import os

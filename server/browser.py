@@ -1,7 +1,5 @@
 """Open the page in this machine's browser as soon as it is served."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

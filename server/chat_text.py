@@ -1,7 +1,5 @@
 """Write a result for a chat, in Markdown whose layout untrusted text cannot change."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

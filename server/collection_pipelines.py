@@ -1,7 +1,5 @@
 """A served pipeline over each collection that a request names."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from typing import Any

@@ -1,7 +1,5 @@
 """The routes that list collections, and that upload, list and delete documents."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The collections that may be searched over HTTP: those the administrator lists, narrowed by the key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Take a chat request apart: the question, the earlier turns, and the files that its front end attached."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """List the documents of a collection with what a client may know about each, and the files that could not be read."""
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 from functools import lru_cache

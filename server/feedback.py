@@ -1,7 +1,5 @@
 """Feedback on answers: the route that takes it, and where it is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

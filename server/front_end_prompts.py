@@ -4,8 +4,6 @@ Open WebUI, LibreChat and others have the chat's model write titles, tags, follo
 wrap the texts of attached files around a question. All of it arrives as a user message.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A time limit for the head of a request, which uvicorn lacks."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Index files in separate processes, which can be stopped and whose failures do not affect questions."""
 
-from __future__ import annotations
-
 import json
 import os
 import queue

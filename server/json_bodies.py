@@ -1,7 +1,5 @@
 """Read request bodies whole, and refuse those that no route can use before the frameworks parse and copy them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

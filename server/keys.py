@@ -1,7 +1,5 @@
 """Store, find and require the keys of the service, which are in the environment and in a file or an index."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """The start and end of a run: how many run at once, and what stops one before it has answered."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """The log of the service: Hayhooks' lines without the words of a question, or one JSON object per line."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

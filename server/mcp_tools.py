@@ -1,7 +1,5 @@
 """Offer the served pipelines as MCP tools: they answer questions, and nothing else can be called."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -3,8 +3,6 @@
 Several worker processes count in files of one folder, which ``prefrag serve`` makes, and any of them answers for all.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Serve Open WebUI under its own base URL, where the steps and sources of a run become events of its chat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar

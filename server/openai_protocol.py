@@ -1,7 +1,5 @@
 """End streams, and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """A document as the text that was extracted from it, and its file."""
 
-from __future__ import annotations
-
 import atexit
 import os
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The web page at ``/``, and the choices that it offers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path

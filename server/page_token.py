@@ -4,8 +4,6 @@
 appears in no request and no log. The page exchanges the token for a cookie; each token works once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

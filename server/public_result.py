@@ -1,7 +1,5 @@
 """The result as a client may see it: without the addresses and paths of this installation."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

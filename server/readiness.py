@@ -1,7 +1,5 @@
 """Check whether the indexes and servers behind the served pipelines answer."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Close routes, and recognise requests from this machine; Hayhooks does neither."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from contextlib import suppress

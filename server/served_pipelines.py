@@ -1,7 +1,5 @@
 """Choose the pipelines to serve and prepare each for Hayhooks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from http import HTTPStatus

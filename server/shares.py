@@ -3,8 +3,6 @@
 Everything here is counted per process, and forgotten when the process ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -1,7 +1,5 @@
 """Suggest first questions, made from sentences of the user's documents; the reader can answer each from them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

@@ -1,7 +1,5 @@
 """A parent process that holds the listening socket and restarts a worker that a signal has killed."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import multiprocessing

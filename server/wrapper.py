@@ -1,7 +1,5 @@
 """Serve a pipeline through Hayhooks."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

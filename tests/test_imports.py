@@ -103,13 +103,13 @@ def test_the_runtime_of_the_reader_reports_to_nobody(stages: dict[str, Any], hom
     assert [*home.rglob("*onnxruntime*")] == []
 
 
-@pytest.mark.parametrize(("chosen", "kept"), [(None, "1"), ("0", "0")], ids=["by default", "switched on"])
-def test_the_user_can_switch_on_the_telemetry_of_the_runtime(chosen: str | None, kept: str):
-    set_it = f"os.environ['ORT_DISABLE_TELEMETRY'] = {chosen!r}" if chosen else ""
+@for_each("variable", "ORT_DISABLE_TELEMETRY", "OPENBLAS_NUM_THREADS")
+@pytest.mark.parametrize(("chosen", "kept"), [(None, "1"), ("0", "0")], ids=["by default", "chosen"])
+def test_what_libraries_read_at_their_import_can_be_chosen(variable: str, chosen: str | None, kept: str):
+    set_it = f"os.environ[{variable!r}] = {chosen!r}" if chosen else ""
 
     done = run_python(
-        f"import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None); {set_it}\n"
-        "import prefrag; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+        f"import os; os.environ.pop({variable!r}, None); {set_it}\nimport prefrag; print(os.environ[{variable!r}])"
     )
 
     assert done.stdout.strip() == kept, done.stderr

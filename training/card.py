@@ -1,7 +1,5 @@
 """The model card of a training: what the model learnt from, how, and how well it does on unseen questions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

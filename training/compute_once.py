@@ -1,7 +1,5 @@
 """Keep what a training has computed, so that it can continue from there if interrupted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -91,7 +91,7 @@ class Dataset:
         return questions
 
     def _check(self, questions: list[Question], held: set[str]) -> None:
-        absent = list(_find_absent(questions, held))
+        absent = [(one.id, passage) for one in questions for passage in one.supporting_ids if passage not in held]
         if absent:
             question, passage = absent[0]
             place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)
@@ -107,10 +107,3 @@ def _is_index(name: str) -> bool:
     except (FileNotFoundError, ValueError):
         return False
     return True
-
-
-def _find_absent(questions: list[Question], held: set[str]) -> Iterator[tuple[str, str]]:
-    for question in questions:
-        for passage in question.supporting_ids:
-            if passage not in held:
-                yield question.id, passage

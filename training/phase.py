@@ -1,7 +1,5 @@
 """Train a network in steps, with checkpoints from which training continues."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +9,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+_CHECKPOINT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ def train_phase(
     seed: int,
     checkpoint: Path,
     on_progress: Callable[[str], None] = print,
-    checkpoint_seconds: float = 300,
 ) -> int:
     """Train for one phase; if its checkpoint exists, continue from there."""
     kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
@@ -72,7 +71,7 @@ def train_phase(
                 f"{phase.name}: step {step + 1} of {len(batches)}, {100 * progress:.0f}%, loss "
                 f"{sum(losses[-25:]) / len(losses[-25:]):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
             )
-        if time.monotonic() - saved > checkpoint_seconds:
+        if time.monotonic() - saved > _CHECKPOINT_SECONDS:
             saved = time.monotonic()
             _save(checkpoint, model, optimizer, step + 1, before + saved - started, False)
     _save(checkpoint, model, optimizer, step + 1, before + time.monotonic() - started, True)

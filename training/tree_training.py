@@ -1,7 +1,5 @@
 """What all trainings of trees share: the start, the held-back questions and the output file."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

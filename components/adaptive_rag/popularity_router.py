@@ -1,6 +1,4 @@
-"""The component that retrieves only for questions about things that are not well known."""
-
-from __future__ import annotations
+"""The component that skips retrieval for questions about well-known things."""
 
 from itertools import islice
 from typing import Any
@@ -15,16 +13,16 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.components.text.title_mentions import comparable
 
 EVENT = "popularity"
-# A question may be 4,000 characters long, and each name is a search.
+# Each name costs a search, and a question of 4,000 characters could hold hundreds of names.
 _MOST_NAMES = 8
 
 
 @component
 class PopularityRouter(Block):
-    """Retrieve only where the question's entity is less popular than a threshold (Adaptive Retrieval).
+    """Retrieve only if the question's entity is less popular than a threshold (Adaptive Retrieval).
 
     Popularity is the number of passages that name the entity. If a question names several, the least popular of the
-    first eight counts; a question that names nothing is always searched for. What is looked up here is only counted,
+    first eight counts. For a question that names nothing, passages are always retrieved. The passages counted here are
     never shown.
 
     ```python
@@ -39,11 +37,11 @@ class PopularityRouter(Block):
     def __init__(self, retriever: Any, threshold: int = 10, depth: int = 100):
         """Set up the component.
 
-        :param retriever: Any retriever of passages by words, such as BM25.
-        :param threshold: The popularity, in passages, from which on nothing is retrieved; 0 never retrieves for a
+        :param retriever: Any keyword retriever, such as BM25.
+        :param threshold: The popularity, in passages, at which nothing is retrieved any more; 0 never retrieves for a
             question that names something.
-        :param depth: The number of passages in which a name is looked for, the best matches of its words.
-        :raises ValueError: When a number makes no sense, or the threshold is over the depth and so never reached.
+        :param depth: How many passages are searched for each name and counted if they contain it.
+        :raises ValueError: When a number is out of range, or the threshold exceeds the depth and so is never reached.
         """
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
@@ -60,16 +58,16 @@ class PopularityRouter(Block):
 
     @component.output_types(retrieve=State, no_retrieval=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Count the passages that name what the question names.
+        """Count the passages that contain each name in the question.
 
         :param state: The state at the start of a run.
-        :returns: The state under one output, with the counts in its trace.
+        :returns: The state under ``retrieve`` or ``no_retrieval``, with the counts in its trace.
         """
         names = list(islice(dict.fromkeys(names_in(state.question)), _MOST_NAMES))
         try:
             found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # The source that is searched next will report what is wrong with the index.
+            # The source that is searched next will report the error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {name: count_naming(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold
@@ -84,6 +82,6 @@ class PopularityRouter(Block):
 
 
 def count_naming(name: str, documents: list[Document]) -> int:
-    """Count the passages that contain a name, whatever its case and accents."""
+    """Count the passages that contain a name, ignoring case and accents."""
     wanted = f" {comparable(name)} "
     return sum(wanted in f" {comparable(passage_text(document))} " for document in documents)

@@ -1,6 +1,4 @@
-"""The interface of a classifier of questions."""
-
-from __future__ import annotations
+"""The interface of question classifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,21 +13,21 @@ CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 class Estimate:
     """What a classifier says about a question."""
 
-    probabilities: Mapping[str, float]  # the probability of each class that it knows, from 0 to 1
-    doubt: str = ""  # why the probabilities are a guess; empty where they are not
+    probabilities: Mapping[str, float]  # from 0 to 1, for each class that the classifier knows
+    doubt: str = ""  # why the probabilities are only a guess; empty if they are reliable
 
 
 class QuestionClassifier(Protocol):
     """Estimate how much retrieval a question needs (section 3.2 of Adaptive-RAG)."""
 
     def warm_up(self) -> None:
-        """Load or connect what the classifier needs, before the first question."""
+        """Prepare the classifier before the first question."""
 
     def classify(self, question: str) -> Estimate:
         """Classify a question by its text alone."""
 
     async def classify_async(self, question: str) -> Estimate:
-        """Classify as :meth:`classify` does, without blocking the event loop."""
+        """Do the same as :meth:`classify`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write the classifier as a block of the pipeline's YAML."""

@@ -1,19 +1,17 @@
 """Features of a question's text that show how much retrieval it needs."""
 
-from __future__ import annotations
-
 import re
 
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare
 from prefrag.components.text.title_mentions import comparable
 
-# A question that begins with any other word has the form `first_other`.
+# A question that begins with any other word counts as `first_other`.
 _FIRST = ("who", "what", "when", "where", "which", "how", "why", "in", "are", "is", "do", "did", "was", "were", "can")
 _COMPARISON_WORDS = (
     "more less fewer older younger longer shorter larger smaller bigger higher lower taller earlier later sooner first "
     "last same both than between either or different similar common share"
 )
-# Words that link a thing to another one that is only described: a sign of a multi-step question.
+# Words that begin the description of something unnamed ("the man who ..."): a sign of a multi-step question.
 _RELATIVE_WORDS = "who whom whose which that where when"
 _RELATION_WORDS = (
     "father mother parent husband wife spouse child son daughter brother sister grandfather grandmother uncle aunt "
@@ -25,7 +23,7 @@ _COMPARISON, _RELATIVE, _RELATIONS, _LINKS = (
     frozenset(words.split()) for words in (_COMPARISON_WORDS, _RELATIVE_WORDS, _RELATION_WORDS, _LINK_WORDS)
 )
 _PASSIVES = re.compile(r"\b(?:is|are|was|were|been)\b(?: \w+)? \w+(?:ed|en)\b", re.I)
-# A run of words with a capital letter, small words inside it included: "The House of the Dead".
+# A run of capitalised words, which may have small words between them: "The House of the Dead".
 _NAME = re.compile(
     r"\b[A-Z][\w.'\u2019&-]*(?:\s+(?:(?:of|the|and|de|von|van|la|du)\s+){0,2}(?:[A-Z][\w.'\u2019&-]*|\d+))*"
 )
@@ -44,17 +42,14 @@ FEATURES = (*_COUNTS, *(f"first_{word}" for word in _FIRST), "first_other", *ASK
 
 
 def names_in(question: str) -> list[str]:
-    """List the names in a question, by their capital letters."""
-    # The first word has its capital because it begins the sentence.
+    """List the names in a question, recognised by their capital letters."""
+    # The first word is capitalised even if it is no name.
     _, _, rest = question.strip().partition(" ")
     return [match[0] for match in _NAME.finditer(rest)]
 
 
 def question_features(question: str) -> list[float]:
-    """Describe a question by its text alone, as the paper's classifier reads it.
-
-    The question is in English; the values are those of :data:`FEATURES`.
-    """
+    """Compute the :data:`FEATURES` of an English question from its text alone, all that the paper's classifier sees."""
     words = comparable(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))

@@ -1,6 +1,4 @@
-"""The component that routes a question to the retrieval that it needs."""
-
-from __future__ import annotations
+"""The component that decides how much retrieval a question needs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,10 +13,10 @@ EVENT = "question_class"
 
 @component
 class QuestionRouter:
-    """Send a question to the branch of its class: no retrieval, one, or several (section 3.2 of Adaptive-RAG).
+    """Send a question to the branch of its class: no retrieval, one search or several (section 3.2 of Adaptive-RAG).
 
     The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is
-    chosen; if the classifier doubts its estimate, the class with the most retrieval.
+    chosen. If the classifier doubts its estimate, the class with the most retrieval is chosen.
 
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter
@@ -37,17 +35,16 @@ class QuestionRouter:
         """Set up the component.
 
         :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
-        :param classes: The open classes, of ``no_retrieval``, ``single_step`` and ``multi_step``; a closed one is never
-            chosen.
-        :param least_probability: The probability from which a class is chosen, by the name of the class, 0 to 1; by
-            default 0. The probabilities of the open classes add up to 1.
+        :param classes: The open classes, those that may be chosen: ``no_retrieval``, ``single_step``, ``multi_step``.
+        :param least_probability: For each class, the probability that it needs to be chosen, from 0 to 1; by default 0.
+            The probabilities of the open classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})
         if not classes:
             raise ValueError(f"`classes` is empty: name one of {', '.join(CLASSES)}.")
         if unknown := [name for name in (*classes, *least) if name not in CLASSES]:
-            raise ValueError(f"There is no class '{unknown[0]}' of questions: choose from {', '.join(CLASSES)}.")
+            raise ValueError(f"There is no question class '{unknown[0]}': choose from {', '.join(CLASSES)}.")
         for name, probability in least.items():
             if not 0 <= probability <= 1:
                 raise ValueError(f"least_probability of {name} is {probability}: set it between 0 and 1.")
@@ -64,13 +61,13 @@ class QuestionRouter:
         """Classify the question.
 
         :param state: The state at the start of a run.
-        :returns: The state under the output of its class, with the decision in its trace.
+        :returns: The state under the output named after the question's class, with the decision in its trace.
         """
         estimate = await either(self.classifier.classify, self.classifier.classify_async, state.question)
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
-        # If every class that the classifier knows is closed, nothing favours one over another.
+        # If the classifier gives no probability to any open class, all open classes are equally likely.
         probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
@@ -88,7 +85,7 @@ class QuestionRouter:
         if len(open_classes) == 1:
             return most, "no other class is open"
         if doubt:
-            return most, f"{doubt}, so most is retrieved"
+            return most, f"{doubt}, so the class with the most retrieval is chosen"
         # If two classes are equally likely, take the one that retrieves more.
         likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
         for name in open_classes[open_classes.index(likeliest) :]:
@@ -98,6 +95,6 @@ class QuestionRouter:
         if name == likeliest:
             return name, "the likeliest class"
         return name, (
-            f"{likeliest} is the likeliest class with {probabilities[likeliest]:.0%}, but is chosen from "
-            f"{self.least_probability[likeliest]:.0%} on"
+            f"{likeliest} is the likeliest class with {probabilities[likeliest]:.0%}, but needs "
+            f"{self.least_probability[likeliest]:.0%} to be chosen"
         )

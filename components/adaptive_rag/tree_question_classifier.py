@@ -1,6 +1,4 @@
-"""The classifier of questions that calls small boosted trees."""
-
-from __future__ import annotations
+"""The question classifier that uses small boosted trees."""
 
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from prefrag.components.reader.question_form import looks_english
 from prefrag.components.trees import BoostedTrees, load_trees
 
 SHIPPED_TREES = Path(__file__).parent / "question_trees.json"
-NOT_ENGLISH = "the classifier has learnt from English questions alone"
+NOT_ENGLISH = "the classifier was trained on English questions only"
 
 
 class TreeQuestionClassifier(Block):
@@ -28,7 +26,7 @@ class TreeQuestionClassifier(Block):
     def __init__(self, trees: str | None = None):
         """Set up the classifier.
 
-        :param trees: A file that ``prefrag train questions`` has written; by default the trees that are shipped.
+        :param trees: A file written by ``prefrag train questions``; by default the shipped trees.
         :raises ValueError: When the path is empty.
         """
         if trees is not None and not trees:
@@ -36,7 +34,7 @@ class TreeQuestionClassifier(Block):
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
+        """Load the trees; raises TreesMissing if there are none, ValueError if the file does not fit."""
         self._load()
 
     def classify(self, question: str) -> Estimate:

@@ -1,6 +1,4 @@
-"""The component that scores what a search found, keeps the strips that help, and searches another source if few do."""
-
-from __future__ import annotations
+"""The component that scores the passages of a search, keeps their useful parts, and may search another source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +20,14 @@ from prefrag.components.text.sentences import split_strips
 
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
-NOT_REWRITTEN = "The further search used the question itself: writing keywords needs a language model."
-# Put on a line of its own in place of dropped strips.
+NOT_REWRITTEN = "The second search used the question itself, because writing keywords needs a language model."
+# A line that stands for dropped strips.
 _DROPPED = "..."
 
 
 @dataclass(frozen=True)
 class _Strip:
-    """A part of a passage."""
+    """A few sentences of a passage."""
 
     place: int
     text: str
@@ -40,12 +38,12 @@ class _Strip:
 class CorrectiveEvaluator:
     """Score the passages of a search, refine them into strips, and decide whether to search elsewhere (CRAG).
 
-    If ``search_source`` is set, each of the three actions has an output: ``kept`` if a passage reaches the upper
-    threshold (Correct, sections 4.3 and 4.4 of CRAG), ``incorrect`` if all are under the lower one, else ``ambiguous``.
-    The last two add a step that searches the other source; only ``ambiguous`` keeps what was found. In doubt, or if the
-    other source may not be searched, the output is ``kept``.
+    If ``search_source`` is set, there are three outputs (sections 4.3 and 4.4 of CRAG): ``kept`` (Correct) if a passage
+    reaches the upper threshold, ``incorrect`` if all are under the lower one, and otherwise ``ambiguous``. The last two
+    add a step that searches the other source; only ``ambiguous`` also keeps what was found. The output is ``kept`` when
+    in doubt, and when the other source may not be searched.
 
-    Without ``search_source`` it only refines what the last search found, and ``kept`` is its only output.
+    Without ``search_source`` the component only refines what the last search found, and its only output is ``kept``.
     """
 
     def __init__(
@@ -66,14 +64,14 @@ class CorrectiveEvaluator:
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
         :param chat_generator: The model that rewrites the question into keywords.
         :param search_source: The source to search if what was found does not suffice; None to refine only.
-        :param upper: The score from which one passage suffices.
-        :param lower: The score under which a passage is of no use.
-        :param strips: The most strips to keep of a search; None shows passages whole, the ablation without refinement.
-        :param strip_threshold: The score under which a strip is dropped.
-        :param strip_sentences: The most sentences of a strip.
-        :param prompt: A prompt file, for the keywords.
+        :param upper: The score at which one passage suffices.
+        :param lower: The score below which a passage is of no use.
+        :param strips: The most strips to keep per search; None keeps passages whole (the ablation without refinement).
+        :param strip_threshold: The score below which a strip is dropped.
+        :param strip_sentences: The most sentences in a strip.
+        :param prompt: The prompt file for writing the keywords.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
-        :raises ValueError: When the settings do not go together, or the prompt file does not exist.
+        :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if not callable(getattr(judge, "score", None)):
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
@@ -101,17 +99,17 @@ class CorrectiveEvaluator:
         component.set_output_types(self, **actions, kept=State)
 
     def warm_up(self) -> None:
-        """Load or connect the judge and any model; TreesMissing when trees judge and there are none."""
+        """Prepare the judge and any model; raises TreesMissing if the judge needs trees and there are none."""
         self.judge.warm_up()
         if self._call is not None and not self._call.is_absent:
             self._call.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """Evaluate what the last search found, and route its state.
+        """Evaluate what the last search found, and choose the output.
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or in doubt if the judge then ends the run; it holds the state.
+        :raises RunError: When a model fails, or the judge ends the run when in doubt. The error holds the state.
         """
         if self.search_source is None:
             return await self._refine_last(state)
@@ -120,7 +118,7 @@ class CorrectiveEvaluator:
     run = blocking(run_async)
 
     async def _evaluate(self, state: State, other: str) -> dict[str, State]:
-        """Evaluate the passages of the last search and choose the action (section 4.3)."""
+        # Section 4.3 of CRAG.
         found = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
         if found.documents:
@@ -159,7 +157,6 @@ class CorrectiveEvaluator:
         return {"kept": observe(state, kept, found.source if kept else None)}
 
     def _choose_action(self, relevance: Relevance, source: str) -> tuple[str, str]:
-        """Choose what to do with the passages of a search."""
         scores = [score for score in relevance.scores if score is not None]
         if not relevance.scores:
             return "incorrect", f"{source} gave no passages."
@@ -176,9 +173,9 @@ class CorrectiveEvaluator:
     async def _refine(
         self, state: State, found: Sequence[Document], scores: Sequence[float | None]
     ) -> tuple[tuple[Document, ...], State]:
-        """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
+        """Cut passages into strips, and keep the best-scored ones (section 4.4, decompose-then-recompose).
 
-        A strip without a score is kept, and so is the best of the scored ones.
+        Strips without a score are kept, and always at least one of the scored strips.
         """
         if self.strips is None:
             return tuple(found), state
@@ -192,7 +189,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # An unreadable reply drops no strip, whatever it means for the action.
+            # An unreadable reply drops no strip. Its scores are those that the judge assumes when in doubt.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)
@@ -211,7 +208,7 @@ class CorrectiveEvaluator:
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
         assert self.strips is not None
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
-        # Ties keep the order of the text.
+        # Equal scores keep the order of the text.
         best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
         reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
         return {*kept, *(reaching or [number for _, number in best[:1]])}
@@ -267,7 +264,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
         elif any(is_kept):
             texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
-            # The whole text identifies a passage, so that an answer cites the same passage whichever strip it uses.
+            # A passage is identified by its whole text, so citations name the same passage whichever strips are shown.
             meta = {**document.meta, WHOLE_TEXT: document.content}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)

@@ -1,6 +1,4 @@
-"""The metadata fields that filters name, and the error for those that no document has."""
-
-from __future__ import annotations
+"""Find the metadata fields that filters use, and report a field that no document has."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +11,7 @@ _LISTED = 20
 
 
 def named_fields(filters: Any) -> list[str]:
-    """List the metadata fields that filters name."""
+    """List the metadata fields that filters use."""
     found: dict[str, None] = {}
     waiting = [filters]
     while waiting:
@@ -29,7 +27,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a field that no document has: no search with such a filter would find anything."""
+    """Make the error for a filter on a field that no document has; a search with it would find nothing."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

@@ -1,6 +1,4 @@
-"""The folders of a collection's files as clients know them: relative to the folder that the files share."""
-
-from __future__ import annotations
+"""The names that clients see for the folders of a collection, relative to the folder that holds all its files."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,11 +6,11 @@ from pathlib import Path, PurePath
 
 
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
-    """Name the folder of each file without the folders of this machine above the collection.
+    """Name the folder of each file, without revealing the folders of this machine above the collection.
 
-    A name is relative to the folder that all files share, uses slashes, and is empty for that folder itself. Files that
-    share no folder fall into groups, and each name begins with the last folder that its group shares. Files in
-    ``uploads`` are in no folder that a client knows.
+    A name is relative to the folder that holds all files, uses slashes, and is empty for that folder itself. If no
+    folder holds them all, the files are grouped by the first two parts of their paths, and each name begins with the
+    innermost folder that holds the group. Files in ``uploads`` get an empty name.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

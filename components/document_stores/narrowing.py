@@ -1,6 +1,4 @@
-"""Make the filter that narrows a run to folders, kinds and dates of files that the indexes hold."""
-
-from __future__ import annotations
+"""Make the filter that limits a run to the chosen folders, kinds and dates of files."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,19 +14,19 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# A year, a month or a day; it matches the dates that begin with it.
+# A year, a month or a day.
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 _LISTED = 10
 _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
-    """Make the filter for folders, kinds and dates, named as people name them.
+    """Make the filter for folders, kinds and dates that a user has written.
 
-    Every condition lists values that the indexes hold, so both kinds of store apply it as a term look-up, and a
-    condition that leaves no document is noticed before any search. ``wanted`` has `folders`, `kinds`, `since` and
-    `until`, each only if it is given; ``filters`` must match too. Raises :class:`BadInput` for an invalid date, and
-    when nothing is left; the message names the condition.
+    Every condition lists values that the indexes hold. So both kinds of store apply it as a term look-up, and a
+    condition that no document meets is noticed before any search. ``wanted`` may have the keys `folders`, `kinds`,
+    `since` and `until`. Documents must also match ``filters``. Raises :class:`BadInput` for an invalid date, and for a
+    condition that no document meets; the message names the condition.
     """
     conditions: list[dict[str, Any]] = []
 
@@ -46,25 +44,25 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
             such = "such document" if conditions else "document"
-            raise BadInput(f"No {such} is dated {span} in its first lines or name; others do not count.")
+            raise BadInput(f"No {such} is dated {span} in its first lines or name; other dates do not count.")
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # As in the list of documents, a corpus counts towards the folder that all files share; its lines are in no folder.
+    # As in the list of documents, a corpus file counts in finding the common folder, but its lines are in no folder.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
-    # The names leave out the folder that all files share.
+    # The names leave out the common folder, so its own name means the whole collection.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
     own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
     for folder in map(_fold, wanted):
-        # An empty name means the whole collection; so does the collection's own name, unless a folder in it has it too.
+        # An empty name means the whole collection. So does the collection's own name, unless a folder in it has it too.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
         found += below or inside or (paths if folder in own else ())
@@ -74,7 +72,7 @@ def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[s
 
 
 def _fold(folder: str) -> str:
-    """Normalise a folder name for comparison; no name leads above the collection."""
+    """Normalise a folder name for comparison, as a path relative to the collection."""
     parts = normalize_unicode(folder).casefold().replace("\\", "/").split("/")
     return "/".join(part for part in parts if part.strip() not in ("", "."))
 
@@ -98,7 +96,7 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a date lies in a span; a year or a month does if part of it does."""
+    """Check whether a date lies in a span; it is enough if part of a year or a month does."""
     held = match[0] if (match := _DATE.match(value)) else ""
     after, before = since or held, until or held
     return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]
@@ -119,7 +117,7 @@ def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Itera
     if isinstance(store, TantivyDocumentStore):
         held = store.count_values(name, filters)
         if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
-            # The counts leave out texts over 200 characters, such as a deep folder: read the documents instead.
+            # The counts leave out texts over 200 characters, such as long paths, so the documents are read instead.
             return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
         return held
     # The Elasticsearch client takes long to import.

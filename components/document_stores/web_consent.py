@@ -1,6 +1,4 @@
-"""Whether questions over an index's documents may go to the web: the answer kept with the index."""
-
-from __future__ import annotations
+"""The user's answer, kept with an index, whether questions about its documents may go to the web."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +7,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer kept with an index; None without one, and for another kind of store."""
+    """Read the answer kept with an index; None if there is none, or if this kind of store cannot keep one."""
     if type(store).__name__ == TANTIVY_STORE:
         return store.read_web_consent()
     if type(store).__name__ == ELASTICSEARCH_STORE:
@@ -20,7 +18,7 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Keep the answer with an existing index, replacing an earlier one; ValueError for another kind of store."""
+    """Keep the answer with an existing index, replacing any earlier one; ValueError if the store cannot keep it."""
     if type(store).__name__ == TANTIVY_STORE:
         store.keep_web_consent(answer)
     elif type(store).__name__ == ELASTICSEARCH_STORE:
@@ -32,9 +30,9 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[Any]) -> bool:
-    """Check whether every index says yes; False without an index, or if one has no answer or cannot be read."""
+    """Check whether every index says yes; False if there is no index, or if one has no answer or cannot be read."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:
-        # A search of this index will say what is wrong with it.
+        # A search of this index will report the error.
         return False

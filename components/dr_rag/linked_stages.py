@@ -1,4 +1,4 @@
-"""The component that runs both stages of DR-RAG over words and titles."""
+"""The component that runs both stages of DR-RAG, searching by words and by titles."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from prefrag.components.state.state import Identity, State, identity
 
 @component
 class LinkedStages(Block):
-    """Retrieve in both stages of DR-RAG, with the mentions of titles as further candidates, and select.
+    """Run both retrieval stages of DR-RAG, follow mentions of titles too, and select documents.
 
-    The first stage is what the question finds, and the passages whose titles it mentions. Each of its documents brings
-    candidates: what question and document together find (section 2.2.1 of DR-RAG), what its names find with the rest of
-    the question, and the passages whose titles it mentions, which need not share a word with the question. From all of
-    these a :class:`PairClassifier` selects the ``top_k`` of the run, which become the observation.
+    The first stage finds documents with the question, and documents whose titles the question mentions. Each of them
+    brings candidates: documents found with the question and its text together (section 2.2.1 of DR-RAG), documents
+    found with its names and the rest of the question, and documents whose titles it mentions, which need not share a
+    word with the question. From all of these, a :class:`PairClassifier` selects ``top_k`` as the observation.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class LinkedStages(Block):
         """Set the parts and the depths.
 
         :param source: The source that finds documents by words.
-        :param links: The source that finds the documents whose titles a text mentions, with a
-            :class:`TitleMentionRetriever` and the same name.
-        :param classifier: The classifier that selects; by default trees that fill the context. CIS and CFS keep the
-            first documents of the first stage, up to half of the context, rounded up.
-        :param concat: The maker of the second-stage queries of the paper.
-        :param open_question: The maker of further queries; None leaves them out.
-        :param first_stage_depth: The number of documents that the question retrieves by words, and by titles.
-        :param second_stage_depth: The number of documents that each document of the first stage retrieves with each
-            query, and by titles.
+        :param links: The source that finds documents whose titles a text mentions. It has a
+            :class:`TitleMentionRetriever` and the same name as ``source``.
+        :param classifier: The classifier that selects; by default trees that fill the context. With CIS or CFS, the
+            first stage is limited to half of ``top_k``, rounded up.
+        :param concat: Makes the second-stage queries of the paper.
+        :param open_question: Makes further queries; None leaves them out.
+        :param first_stage_depth: How many documents the question retrieves by words, and how many by titles.
+        :param second_stage_depth: How many documents each document of the first stage retrieves with each query, and
+            how many by titles.
         :raises ValueError: When a source is not a RetrievalSource, or a number is under 1.
         """
         for name, part in (("source", source), ("links", links)):
@@ -84,8 +84,8 @@ class LinkedStages(Block):
 
         :param state: The state whose query is the question.
         :returns: ``state`` with the searches of both stages and the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
-            state.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine. The error
+            holds the state.
         """
         state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
@@ -98,7 +98,7 @@ class LinkedStages(Block):
     run = blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the documents and candidates for the classifier, also for its training.
+        """Retrieve the documents and candidates for the classifier, in a run or for its training.
 
         :param state: The state whose query is the question.
         :returns: The state with the searches, the documents of the first stage, and the candidates of each.
@@ -120,11 +120,11 @@ class LinkedStages(Block):
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # CIS and CFS keep the first stage, which must leave room for the second.
+        # CIS and CFS keep the whole first stage, so it must leave room for the second.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:
-        """List the searches of the second stage: one kind for all documents, then the next."""
+        """List the searches of the second stage, grouped by kind; each group has one search per document."""
         for source in (self.source, self.links):
             keep_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)

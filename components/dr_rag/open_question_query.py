@@ -1,4 +1,4 @@
-"""Second-stage queries: the part of the question that a document leaves open, and the names it contains."""
+"""Second-stage queries made of the words of the question that a document lacks, and the names in the document."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WORD = re.compile(r"\w+")
 class OpenQuestionQuery:
     """Make a query for the next hop from each document: its names, and the question's words that it does not contain.
 
-    :class:`QueryDocConcat` searches for what is similar to question and document, and mostly finds more of the same.
-    Here the query leaves out the question's words that the document contains, and the document's words that are not
-    names, because they have no capital letter and do not begin with a digit.
+    :class:`QueryDocConcat` searches for passages similar to question and document, and mostly finds more of the same.
+    This query leaves out the question's words that the document contains, and all words of the document but its names.
+    A word with a capital letter, or with a digit at its beginning, counts as a name.
 
     ```python
     from haystack import Document
@@ -33,8 +33,8 @@ class OpenQuestionQuery:
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
         """Set the analysis of words and the length of a query.
 
-        :param term_statistics: The analysis that recognises inflections of a word: the embedded store, or the
-            Elasticsearch retriever; without it only equal words match.
+        :param term_statistics: The embedded store or the Elasticsearch retriever, which recognises inflections of a
+            word. Without it, only equal words match.
         :param max_names: The most names of a document in its query; None for all.
         :raises ValueError: When max_names is under 1.
         """
@@ -47,14 +47,14 @@ class OpenQuestionQuery:
         """Make the queries.
 
         :param query: The question.
-        :param documents: The documents that it found.
-        :returns: ``queries``, one per document, in their order; the question itself where nothing is left.
+        :param documents: The documents that the question found.
+        :returns: ``queries``, one per document, in their order; the question itself if a query would be empty.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
-            # A word without a term, such as a stop word, is not open: the index does not search for it.
+            # A word without a term, such as a stop word, is left out, because the index does not search for it.
             still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)

@@ -1,4 +1,4 @@
-"""Second-stage queries of the question together with each document that it found."""
+"""Second-stage queries that join the question with each document that it found."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set the parts of a query.
 
-        :param parts: The parts of a document in its query, in this order: ``content``, or a field of its meta. Without
-            any the question alone is searched again, as in the ablation of table 4 ("w/o QDC").
+        :param parts: The parts of a document in its query, in this order: ``content``, or a metadata field. If empty,
+            the question alone is searched again, as in the ablation of table 4 ("w/o QDC").
         :param max_words: The most words of a document in its query; None for all. The question is never cut.
         :raises ValueError: When parts is not a list, or max_words is under 1.
         """
         if isinstance(parts, str):
-            raise ValueError(f"parts is {parts!r}: give a list of `content` and fields of the meta, such as `title`.")
+            raise ValueError(f"parts is {parts!r}: give a list of `content` and metadata fields, such as `title`.")
         check_whole(1, max_words=max_words)
         self.parts = list(parts)
         self.max_words = max_words
@@ -44,7 +44,7 @@ class QueryDocConcat:
         """Make the queries.
 
         :param query: The question.
-        :param documents: The documents that it found.
+        :param documents: The documents that the question found.
         :returns: ``queries``, one per document, in their order; only the question for a document without text.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}

@@ -1,4 +1,4 @@
-"""The component of DR-RAG's second retrieval stage and its selection."""
+"""The component that runs DR-RAG's second retrieval stage and selects documents."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SourceCall = tuple[RetrievalSource, State]
 
 @component
 class SecondStage(Block):
-    """Retrieve in the second stage of DR-RAG, and select (section 2.2, equations 1, 3 and 4).
+    """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
-    It comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a query with
-    the question; all are searched in parallel, and the selected documents become the observation. At most ``k``
-    documents are shown, which is the ``top_k`` of the run.
+    The component comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a
+    query with the question, and all queries are searched in parallel. The selected documents become the observation:
+    at most ``k``, which is the ``top_k`` of the run.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class SecondStage(Block):
     ):
         """Set the parts and the depths.
 
-        :param source: The source of the second stage: that of the first stage, or another.
-        :param concat: The maker of the queries.
+        :param source: The source of the second stage, which may be the same as in the first stage.
+        :param concat: Makes the queries.
         :param classifier: The classifier that selects with CIS or CFS; None fills the context by rank (QDC, equation
             1).
         :param k1: The number of documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
@@ -70,12 +70,12 @@ class SecondStage(Block):
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Retrieve again and select.
+        """Retrieve again, and select documents.
 
         :param state: The state after the first retrieval.
         :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
-            state.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine. The error
+            holds the state.
         """
         state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
@@ -91,11 +91,11 @@ class SecondStage(Block):
     run = blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the candidates for the classifier, also for its training.
+        """Retrieve the candidates for the classifier, in a run or for its training.
 
         :param state: The state after the first retrieval.
         :returns: The state with the searches, the documents of the first stage, and the candidates of each.
-        :raises RunError: When documents would leave this machine; it holds the state.
+        :raises RunError: When documents would leave this machine. The error holds the state.
         """
         documents = self._first_stage(state)
         found = await search_all([(self.source, one) for one in self._second_searches(state, documents)])
@@ -160,7 +160,7 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """Add the searches that several sources made in parallel."""
+    """Merge the searches and events of parallel searches into one state."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
@@ -173,7 +173,7 @@ def with_searches(state: State, found: Sequence[State]) -> State:
 def with_selection(
     state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
 ) -> State:
-    """Make the selected documents the observation."""
+    """Record the selection, and make the selected documents the observation."""
     state = state.with_event(
         "selection",
         method=method,

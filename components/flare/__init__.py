@@ -1,1 +1,1 @@
-"""FLARE's look ahead."""
+"""The component of FLARE, which searches when the model is unsure of its next sentence."""

@@ -1,6 +1,4 @@
-"""The component that keeps a sentence or searches for it, by the probabilities of its tokens."""
-
-from __future__ import annotations
+"""The component that keeps a sentence if its tokens are likely, and otherwise starts a search."""
 
 import re
 
@@ -13,8 +11,8 @@ from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.components.state.state import Action, RunError, State
 
 NO_PROBABILITIES = (
-    "The model gave no log probabilities of its tokens, by which this method decides when to search. Use a server that "
-    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
+    "The model gave no log probabilities of its tokens. This method needs them to decide when to search. Use a server "
+    "that gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
 )
 
 
@@ -22,11 +20,11 @@ NO_PROBABILITIES = (
 class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
-    A sentence whose tokens are all likely is kept. In any other, the unlikely tokens are masked and the rest is the
-    query of a search, after which the sentence is written again; that second version is kept as it is. A kept sentence
-    with "the answer is" is the answer.
+    A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
+    query, and the model writes the sentence again. The second version is always kept. A kept sentence with "the answer
+    is" gives the answer.
 
-    A kept sentence goes to ``kept``, for the next one to be written. Everything else goes to ``state``, for the router.
+    The output is ``kept`` if the model shall write the next sentence, and otherwise ``state``, for the router.
 
     ```python
     from prefrag.components.flare.look_ahead import LookAhead
@@ -38,8 +36,8 @@ class LookAhead:
     def __init__(self, threshold: float = 0.8, mask: float = 0.4):
         """Set up the component.
 
-        :param threshold: A sentence with a token of this probability or a lower one is not kept (theta).
-        :param mask: A token of this probability or a lower one is left out of the query (beta); 0 leaves out none.
+        :param threshold: A sentence is not kept if the probability of a token is at most this (theta).
+        :param mask: A token is left out of the query if its probability is at most this (beta); 0 leaves out none.
         :raises ValueError: When a probability is not from 0 to 1.
         """
         check_range(0, 1, threshold=threshold, mask=mask)
@@ -51,8 +49,8 @@ class LookAhead:
         """Check the last sentence.
 
         :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
-        :returns: ``kept`` where the chain goes on, else ``state``.
-        :raises RunError: When the model gave no log probabilities; it holds the state.
+        :returns: The state under ``kept`` if the chain goes on, else under ``state``.
+        :raises RunError: When the model gave no log probabilities. The error holds the state.
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
@@ -75,7 +73,7 @@ class LookAhead:
             again=again,
         )
         if query:
-            # The sentence does not become part of the chain: only its search stays.
+            # The sentence does not become part of the chain, but its search does.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
             if answer := read_chain(step.reply).answer:
@@ -94,7 +92,7 @@ class LookAhead:
 
 
 def _is_written_again(state: State) -> bool:
-    """Check whether the sentence follows a search that its earlier version led to."""
+    """Check whether the sentence is a second version, written after the search for its first version."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
     return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)

@@ -1,7 +1,5 @@
 """The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -36,7 +34,7 @@ _SERVER_CONTEXT_WINDOW = 8_192
 
 @component
 class ChatModel:
-    """Call the model that the environment names when the component warms up.
+    """Call the model that the environment names; the environment is read when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
@@ -68,8 +66,8 @@ class ChatModel:
         :param role: Which variables are read: those of ``llm`` or of ``judge``.
         :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
             go under ``extra_body``.
-        :param timeout: Seconds that a call may take, its retries included; None for ``PREFRAG_LLM_SECONDS`` (or
-            ``PREFRAG_JUDGE_SECONDS``), by default 120.
+        :param timeout: Seconds that a call may take, including its retries. None takes ``PREFRAG_LLM_SECONDS`` (or
+            ``PREFRAG_JUDGE_SECONDS``), which is 120 by default.
         :raises ValueError: For a value out of its range.
         """
         check_choice(get_args(Role), role=role)
@@ -97,7 +95,7 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the judge's own variables name the model, so that it judges wherever it runs."""
+        """Whether the judge's own variables name the model; if so, it judges even if it runs in this process."""
         return self._named == "judge"
 
     @property
@@ -110,7 +108,7 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """Tokens of prompt and reply together: the setting, but no more than the server states."""
+        """The most tokens of prompt and reply together: the setting, but no more than the server states."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
@@ -118,17 +116,17 @@ class ChatModel:
 
     @property
     def sets_context(self) -> bool:
-        """Whether the environment sets the window."""
+        """Whether the environment sets the context window."""
         return self._settings.context is not None
 
     @property
     def reply_limit(self) -> int | None:
-        """Tokens that a reply may have, its thinking included; None leaves it to the YAML."""
+        """The most tokens of a reply, including its thinking; None leaves the limit to the YAML."""
         return self._settings.max_tokens
 
     @property
     def limit_setting(self) -> str:
-        """The name of the variable that limits a reply."""
+        """The name of the variable that limits the length of a reply."""
         return f"{self._prefix}MAX_TOKENS"
 
     @property
@@ -148,19 +146,19 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for a model in this process, or without a model."""
+        """The server of the model; None if the model runs in this process, or if there is none."""
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     @property
     def served_by(self) -> str | None:
-        """The prefix of the variables, the server and the model, as one text; None for a model without a server."""
+        """The prefix of the variables, the server and the model, as one text; None if there is no server."""
         return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
 
     def warm_up(self) -> None:
-        """Choose the model, and load or connect it.
+        """Choose the model, and load it or connect to its server.
 
-        :raises ModelMissing: When the environment names none.
+        :raises ModelMissing: When the environment names no model.
         :raises ValueError: For settings in the environment that cannot be used.
         :raises ImportError: When a GGUF file is named and llama.cpp is not installed.
         """
@@ -168,7 +166,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # A silent server is not asked again here: Haystack warms up at every run, in the event loop.
+            # A silent server is not asked again here, because Haystack warms up at every run, in the event loop.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -190,14 +188,18 @@ class ChatModel:
         kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
-            _refuse_tools(tools)
+            if tools:
+                raise ValueError(
+                    "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL "
+                    "and PREFRAG_LLM_MODEL to a model server."
+                )
             try:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
         # The server may not have answered when the component warmed up.
         await either(read_window, read_window_async, chosen)
-        messages, request = leave_out(refused_by(chosen), messages, self._request(kwargs))
+        request = leave_out(refused_by(chosen), self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
@@ -212,7 +214,7 @@ class ChatModel:
                 again = f"The call is made again without {' and '.join(refused)}."
                 logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
                 by_name += refused if is_named else []
-                messages, request = leave_out(refused, messages, request)
+                request = leave_out(refused, request)
         if by_name:
             remember(chosen, by_name)
         return {"replies": replies}
@@ -255,20 +257,19 @@ class ChatModel:
     def _server(self, base_url: str) -> ModelServer:
         if not _is_address(base_url):
             raise ValueError(
-                f"{self._prefix}BASE_URL is not the address of a server: it looks like http://localhost:8000/v1."
+                f"{self._prefix}BASE_URL is not the address of a server, such as http://localhost:8000/v1."
             )
         own = self._settings
         if not own.api_key.isascii() or not own.api_key.isprintable():
-            raise ValueError(f"{self._prefix}API_KEY holds a line end or another character that is not valid in a key.")
+            raise ValueError(f"{self._prefix}API_KEY holds a line break or another character that no key may hold.")
         server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
         if not server.model:
             raise ValueError(
-                f"{self._prefix}MODEL is not set: give it the name of a model that {server.address}/models lists."
+                f"{self._prefix}MODEL is not set: set it to the name of a model that {server.address}/models lists."
             )
         return server
 
     def _request(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Translate the parameters of a call for the server."""
         request = dict(kwargs)
         if request.get("response_format") is None or self.structured_output == "off":
             request.pop("response_format", None)
@@ -279,14 +280,6 @@ class ChatModel:
             template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
             request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
         return request
-
-
-def _refuse_tools(tools: list[Tool] | None) -> None:
-    if tools:
-        raise ValueError(
-            "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
-            "PREFRAG_LLM_MODEL to a model server."
-        )
 
 
 def _is_address(url: str) -> bool:

@@ -1,6 +1,4 @@
-"""The window of a model as its server states it: in its list of models, or when it refuses a prompt."""
-
-from __future__ import annotations
+"""Learn the context window of a model from its server: from the list of models, or from the refusal of a prompt."""
 
 import asyncio
 import json
@@ -15,7 +13,7 @@ from prefrag.components.generators.model_server import ModelServer
 
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
-# A server that did not answer may be starting up.
+# A server that did not answer is asked again after this time, because it may have been starting up.
 _AGAIN_SECONDS = 30.0
 # The codes of OpenAI and llama.cpp, and the words of vLLM and others.
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
@@ -26,17 +24,17 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window that a server has stated; None if it has not been asked, or does not say."""
+    """Return the window that a server has stated; None if it was not asked, or did not say."""
     return _stated.get(server)
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, once per process; the first call shows whether it answers."""
+    """Ask a server for its window once per process; if it is silent, ask later again, unless ``again`` is False."""
     if not _is_due(server, again):
         return
     # Set beforehand, so that while a server hangs only the first call waits for it.
     _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
-    # The model is called anyway, and that call reports what is wrong with the server.
+    # An error is ignored, because the call to the model will report it.
     with suppress(Exception):
         _stated[server] = _find_window(server)
 
@@ -70,7 +68,7 @@ def _find_window(server: ModelServer) -> int | None:
     listed = get_json(f"{root}/models", server.api_key)
     entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
     model = entries.get(server.model) or {}
-    # For an adapter, vLLM only states the base model.
+    # For an adapter, vLLM only names the base model, which states the window.
     for one in (model, entries.get(model.get("parent")) or {}):
         if window := _count(one.get("max_model_len")):
             return window
@@ -89,10 +87,10 @@ def _count(value: Any) -> int | None:
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
     """Get what a model server says about itself, such as its list of models; empty if the reply is not a JSON object.
 
-    A request to this machine needs no proxy. Raises httpx.HTTPError when the server cannot be reached or refuses,
-    TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
+    Without ``uses_proxy``, the environment's proxy is ignored. Raises httpx.HTTPError when the server cannot be reached
+    or refuses, TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
     """
-    # An event loop can end a reply whose headers trickle in. It needs a thread, because the caller may run a loop too.
+    # An event loop can end a reply whose headers trickle in. It runs in a thread, because the caller may have a loop.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}
@@ -103,7 +101,7 @@ async def _get(url: str, api_key: str, seconds: float, uses_proxy: bool) -> byte
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     body = b""
-    # Skip the certificates where they are not needed: reading them takes longer than the request.
+    # Certificates are read only for https, because reading them takes longer than the request.
     async with (
         asyncio.timeout(seconds),
         httpx.AsyncClient(timeout=None, verify=url.startswith("https:"), trust_env=uses_proxy) as client,

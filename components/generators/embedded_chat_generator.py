@@ -23,13 +23,15 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
 CONTEXT_WINDOW = 4_096
-"""Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
+"""The default window in tokens; a prompt that fills it takes half a minute on one thread."""
 
-_CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (PREFRAG_JUDGE_GGUF of the judge, `model_path` in a YAML)"
+_CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JUDGE_GGUF; in a YAML, `model_path`)"
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# Keeps a run's prompt, which comes back longer, while other runs call: this halves the time of three parallel runs.
+# The most tokens of a reply, unless the call sets a number.
+_MAX_TOKENS = 512
+# Keeps the prompt of a run, which the next call extends, while other runs call. Three parallel runs take half the time.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -59,7 +61,6 @@ class EmbeddedChatGenerator(Block):
         self,
         model_path: str,
         context_window: int = CONTEXT_WINDOW,
-        max_tokens: int = 512,
         timeout: float = 120.0,
         adapter_path: str | None = None,
     ):
@@ -67,27 +68,25 @@ class EmbeddedChatGenerator(Block):
 
         :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
-        :param max_tokens: Tokens of a reply if the call does not set them.
-        :param timeout: Seconds that a call may take, waiting in the queue and loading included.
-        :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a
-            separate file, because merging it into 4-bit weights would lose the training.
+        :param timeout: Seconds that a call may take, including the wait in the queue and loading.
+        :param adapter_path: A LoRA adapter for that model, a GGUF file; None uses the model as it is. The adapter stays
+            a separate file, because merging it into 4-bit weights would lose the training.
         :raises ValueError: For a number that is not above zero.
         """
-        check_whole(1, context_window=context_window, max_tokens=max_tokens)
+        check_whole(1, context_window=context_window)
         check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window
-        self.max_tokens = max_tokens
         self.timeout = timeout
         self.adapter_path = adapter_path
 
     def warm_up(self) -> None:
-        """Load the model, if no other instance has.
+        """Load the model, unless another instance has loaded it.
 
         :raises ImportError: When llama.cpp is not installed.
         :raises FileNotFoundError: When there is no such file.
         :raises RuntimeError: When the file is not a model.
-        :raises TimeoutError: When it takes longer than ``timeout``.
+        :raises TimeoutError: When loading takes longer than ``timeout``.
         """
         self._wait(self._model.submit(None))
 
@@ -131,7 +130,7 @@ class EmbeddedChatGenerator(Block):
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
-            f"The model in this process did not reply within {self.timeout:g} seconds, its queue included: raise "
+            f"The model in this process did not reply within {self.timeout:g} seconds, including the queue: raise "
             f"`timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
@@ -144,10 +143,10 @@ class EmbeddedChatGenerator(Block):
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
         return {
-            "max_tokens": self.max_tokens,
+            "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # Streamed, because a call can only be stopped between two chunks, those about the prompt included.
+            # Streamed, because a call can be stopped only between two chunks; reading the prompt sends chunks as well.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
@@ -171,8 +170,8 @@ class _Model:
         self._path = path
         self._adapter = adapter
         self._context_window = context_window
-        # llama.cpp ends its own threads only when this object is freed, and threads that outlive the interpreter crash
-        # it: no local variable may hold the object, because the traceback of an error could keep it alive.
+        # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
+        # So no local variable may hold the object, because the traceback of an error could keep it alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -185,7 +184,7 @@ class _Model:
         return call.future
 
     def close(self) -> None:
-        """Stop the call in flight, drop those that wait, and free the model."""
+        """Stop the call in flight, drop the waiting calls, and free the model."""
         self._closing.set()
         self._calls.put(None)
         self._thread.join(_EXIT_SECONDS)
@@ -246,11 +245,11 @@ class _Model:
 def _refusal(error: dict[str, Any]) -> str:
     if error.get("type") == "exceed_context_size_error":
         return (
-            f"The prompt has {error.get('n_prompt_tokens')} tokens, the window holds "
+            f"The prompt has {error.get('n_prompt_tokens')} tokens, but the window holds only "
             f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
             f"`context_window` in the YAML), {_INSTEAD}."
         )
-    return f"The model in this process refused the call, correct its parameters: {error.get('message', error)}"
+    return f"The model in this process refused the call. Correct the parameters: {error.get('message', error)}"
 
 
 def _load(path: str, adapter: str | None, context_window: int) -> Any:

@@ -1,16 +1,14 @@
-"""JSON replies: constrain a reply to a schema, and read what a model sends."""
-
-from __future__ import annotations
+"""JSON replies: constrain a reply to a schema, and read the reply even if it is not valid JSON."""
 
 import json
 import re
 from typing import Any, NamedTuple
 
-# A longer reply comes from a model that does not stop; this bounds everything that reads replies.
+# A longer reply comes from a model that does not stop. The limit bounds the work of all code that reads replies.
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a quoted name or is empty, so braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object in the middle of a line, or after the `|` of a quoted passage, may be quoted; the model's own begin a line.
+# An object in the middle of a line, or after the `|` of a quoted passage, may be quoted. The model's own begins a line.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -32,10 +30,10 @@ _MOST_LEVELS = 8
 class FoundObject(NamedTuple):
     """An object in a reply."""
 
-    values: dict[str, Any]  # its values by their names in lower case
+    values: dict[str, Any]  # by their names in lower case
     valid: bool
     end: int
-    in_prose: bool  # whether words stand before it on its line, as they do for a quoted one
+    in_prose: bool  # whether words precede the object on its line, so that it may be a quotation
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
-    """Read the JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end."""
+    """Read the JSON objects in a reply, even if fenced or cut off; ``own`` leaves out those that may be quoted."""
     text = text[:MAX_REPLY_CHARACTERS]
     return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
 
@@ -73,7 +71,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows one of the model's own is its own too.
+        # An object that directly follows one of the model's own objects is the model's own too.
         start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
         if start is None:
             break
@@ -95,7 +93,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
     """Read one JSON object in a reply.
 
     :param text: The reply.
-    :param key: The key that the object has to hold, itself or in an object in it.
+    :param key: A key that must be in the object, or in an object inside it.
     :returns: The last object that holds the key, or the first object if no key is given; None when there is none.
     """
     if not key:
@@ -114,7 +112,7 @@ def _find_last(text: str, key: str) -> FoundObject | None:
 
 
 def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
-    """Find the object that holds a key: the value itself, else the last one in it."""
+    """Find the object that holds a key: the value itself, else the last such object inside it."""
     parts: list[Any] = value if isinstance(value, list) else []
     if isinstance(value, dict):
         values = _with_lower_keys(value)
@@ -129,7 +127,7 @@ def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
 
 
 def repair(value: Any, level: int = 0) -> Any:
-    """Replace what cannot be serialised again: halves of escaped characters, and values from the ninth level on."""
+    """Replace what cannot be serialised again: lone surrogates, and objects and lists nested too deeply."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if level > _MOST_LEVELS and isinstance(value, dict | list):
@@ -140,13 +138,13 @@ def repair(value: Any, level: int = 0) -> Any:
 
 
 def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Read the pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
+    """Read the key-value pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
     if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, Any] = {}
     position, depth = start + 1, 1
     for match in _PAIR.finditer(text, position):
-        # Braces within a string belong to its pair, so those between pairs are the object's own.
+        # Braces inside a string are part of the pair. Only braces between pairs open or close an object.
         for brace in re.finditer(r"[{}]", text[position : match.start()]):
             depth += 1 if brace[0] == "{" else -1
             if depth == 0:
@@ -164,7 +162,7 @@ def _read_number(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        # Leading zeros, digits of other scripts, or more digits than Python converts.
+        # It has leading zeros, digits of other scripts, or more digits than Python converts.
         return text
 
 
@@ -178,12 +176,12 @@ def _unescape(text: str) -> str:
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     """Read a field from the last object that holds it, or else from a line of its own.
 
-    Returns the value, None without such a field, and the object that holds it, empty if there is none.
+    Returns the value (None if there is no such field), and the object that holds the field (empty if there is none).
     """
     found = _find_last(text, key)
     if found is not None and not found.in_prose:
         return found.values[key], found.values
-    # If a sentence only quotes the object, the reply may be a line after it.
+    # If the object is only quoted in a sentence, a later line may hold the field.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

@@ -1,4 +1,4 @@
-"""A component's call to its chat generator: fit the prompt, count the call, keep the trace of a failure."""
+"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace of a failure."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ class Prepared:
 
     :param messages: The messages for the model.
     :param generation_kwargs: The generation parameters.
-    :param state: The state, with what was cut from the prompt in its trace.
+    :param state: The state; its trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param keep_thinking: Leave thinking blocks in the text of the reply.
     :param shorten: Fits the prompt again after the server has refused it as too long; None once that was done.
     """
 
@@ -58,23 +57,22 @@ class Prepared:
     generation_kwargs: dict[str, Any]
     state: State
     tools: Sequence[Tool] = ()
-    keep_thinking: bool = False
     shorten: Callable[[State], Prepared] | None = field(default=None, repr=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the chat generator; not all generators take tools."""
+        """The arguments for the chat generator, with tools only if there are any: not all generators take them."""
         arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
 
 
 class ModelCall:
-    """A component's calls to its model: they fit the window, are counted, and keep the trace when they fail.
+    """Make a component's calls to its model: fit them into the window, count them, keep the trace when one fails.
 
     :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
     :param generation_kwargs: OpenAI-style parameters of every call, which override those of the model.
-    :param max_tokens: Tokens of a reply if neither the model nor ``generation_kwargs`` sets them.
+    :param max_tokens: The most tokens of a reply, unless the model or ``generation_kwargs`` sets a number.
     """
 
     def __init__(
@@ -91,8 +89,8 @@ class ModelCall:
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of every call: those given, else those of the model, else the defaults."""
-        # Read only when a call is made, because a recording of the model may not exist before.
+        """The parameters of every call: the given ones, else the model's, else the defaults."""
+        # The model's are read only when a call is made, because a recording of the model may not exist before.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -101,7 +99,7 @@ class ModelCall:
 
     @property
     def limit_setting(self) -> str:
-        """The name of the setting that limits a reply."""
+        """The name of the setting that limits the length of a reply."""
         return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
@@ -116,7 +114,7 @@ class ModelCall:
 
     @property
     def context_window(self) -> int:
-        """Tokens of prompt and reply together."""
+        """The most tokens of prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
@@ -124,7 +122,7 @@ class ModelCall:
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Load or connect the model; RemoteModelRefused for one on another machine while remote models are off."""
+        """Prepare the model; RemoteModelRefused if it is on another machine while remote models are off."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -138,7 +136,6 @@ class ModelCall:
         *,
         messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
         tools: Sequence[Tool] = (),
-        keep_thinking: bool = False,
         **kwargs: Any,
     ) -> Prepared:
         """Fit a prompt, and the conversation that follows it, into the model's window.
@@ -146,12 +143,11 @@ class ModelCall:
         :param state: The state of the run.
         :param prompt: The prompt file.
         :param observations: The documents of each observation, oldest first.
-        :param render: Returns the values of the template for (possibly fewer) documents of each observation.
+        :param render: Takes the observations, perhaps with fewer documents, and returns the values of the template.
         :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
         :param tools: The tools that the model may call.
-        :param keep_thinking: Leave thinking blocks in the text of the reply.
         :param kwargs: Further generation parameters of this call.
-        :returns: The call.
+        :returns: The call, ready to be sent.
         :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
         """
         limit = getattr(self.chat_generator, "reply_limit", None)
@@ -183,7 +179,7 @@ class ModelCall:
                     documents_shortened=fitted.documents_shortened,
                     context_window=window,
                 )
-            return Prepared(fitted.prompt, parameters, reached, tools, keep_thinking, shorten)
+            return Prepared(fitted.prompt, parameters, reached, tools, shorten)
 
         window = self.context_window
 
@@ -228,7 +224,6 @@ class ModelCall:
     send_until_read = blocking(send_until_read_async)
 
     def _repeat(self, call: Prepared, message: ChatMessage, state: State) -> Prepared:
-        """Prepare the second call for a reply that could not be read."""
         *others, last = call.messages
         why = "was cut off" if is_cut_off(message) else "could not be read"
         prompt = ChatMessage.from_user(f"{last.text}\n\nYour last reply to this {why}. {_ONLY_JSON}")
@@ -260,7 +255,7 @@ class ModelCall:
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
                 chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # A server may put any text there.
+                # A server may send any text as the reason.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state
             finally:
@@ -289,7 +284,7 @@ class ModelCall:
 
     @cached_property
     def _host(self) -> str:
-        # Read after the first call, when every generator knows its server.
+        # Read only after the first call, when every generator knows its server.
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
@@ -310,10 +305,9 @@ class ModelCall:
         reply = replies[0]
         text = repair((reply.text or "")[:MAX_REPLY_CHARACTERS])
         meta = dict(reply.meta)
-        if not call.keep_thinking:
-            if has_open_reasoning(text):
-                meta["finish_reason"] = "length"
-            text = strip_reasoning(text)
+        if has_open_reasoning(text):
+            meta["finish_reason"] = "length"
+        text = strip_reasoning(text)
         # A server that refuses or ignores `stop` keeps writing after the end of the reply.
         ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
         if ends:
@@ -343,13 +337,13 @@ def _whole_text(message: ChatMessage) -> str:
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
-    """Read how many tokens a reply may have."""
+    """Read the most tokens that a reply may have."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
     return int(limit) if limit else None
 
 
 def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Limit a reply with only one of two parameters, because servers refuse a call with both."""
+    """Set the limit of a reply under only one of its two names, because servers refuse a call with both."""
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
@@ -358,7 +352,7 @@ def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Merge generation parameters."""
+    """Merge generation parameters: ``others`` win, but the values of ``stop`` and ``extra_body`` are joined."""
     joined = {**parameters, **others}
     if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
         joined["stop"] = list(stops)

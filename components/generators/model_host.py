@@ -3,8 +3,6 @@
 If it runs elsewhere, every passage in a prompt leaves this machine.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re
@@ -58,16 +56,16 @@ def read_host(url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; no name is looked up."""
+    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; names are not resolved."""
     return _is_local(host, settings.local_hosts)
 
 
 def find_models(part: Any) -> list[Model]:
-    """Find the models that a component calls, those of its nested parts included.
+    """Find the models that a component and its nested parts call.
 
-    A class says where its model runs with an attribute ``model_host``. For other chat generators and embedders the
-    server's address is read; one that shows no address counts as ``unknown``. A class that keeps a part twice,
-    serialised and built, lists what it calls in ``model_parts``.
+    A class says where its model runs in its attribute ``model_host``. Other chat generators and embedders are searched
+    for the address of a server; without an address, the host is ``unknown``. A class that keeps a part twice,
+    serialised and built, lists the parts that it calls in ``model_parts``.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -76,10 +74,10 @@ def find_models(part: Any) -> list[Model]:
             found += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
             found.append((path, model))
-        # Documents can be ranked in this process, but whatever generates or embeds text calls a model somewhere.
+        # A ranker may work in this process without a model, but a generator or an embedder calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component that has models inside it only chooses among them, so it is not counted itself.
+    # A component with models inside it only chooses among them, so it is not counted itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -93,9 +91,9 @@ def find_host(chat_generator: Any) -> str:
 
 
 def refuse_remote_models(part: Any) -> None:
-    """Refuse a component that calls a model on another machine, if the administrator has switched them off.
+    """Refuse a component that calls a model on another machine, if the administrator has switched remote models off.
 
-    A value of ``PREFRAG_REMOTE_MODEL`` that is not understood refuses them too.
+    A value of ``PREFRAG_REMOTE_MODEL`` that is not understood counts as off.
     """
     _read_local_hosts(settings.local_hosts)
     if settings.remote_model:
@@ -192,7 +190,7 @@ def _names(part: Any) -> list[str]:
 def _role(part: Any) -> Role | None:
     """Find out whether a part is a model, from its inputs and outputs."""
     if _is_block(part):
-        # Its class is not imported here, because that may load PyTorch.
+        # Only the name of the class is read, because importing it may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
     run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):
@@ -209,7 +207,7 @@ def _role(part: Any) -> Role | None:
 
 
 def _find_host(part: Any) -> str | None:
-    """Find the host of a model."""
+    """Find the host of a model; None if nothing points to a host."""
     values, names = _attributes(part), _names(part)
     declared = values.get("model_host") or read_attribute(part, "model_host")
     if isinstance(declared, str):
@@ -228,8 +226,5 @@ def _find_host(part: Any) -> str | None:
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
     # A component that takes a key calls somebody's server.
-    return UNKNOWN if any(_is_secret(value) for value in values.values()) else None
-
-
-def _is_secret(value: Any) -> bool:
-    return isinstance(value, Secret) or (isinstance(value, dict) and "env_vars" in value)
+    has_key = any(isinstance(one, Secret) or (isinstance(one, dict) and "env_vars" in one) for one in values.values())
+    return UNKNOWN if has_key else None

@@ -1,4 +1,4 @@
-"""Send requests to model servers, with kept connections, limits of time and size, and retries."""
+"""Send requests to model servers over kept connections, with limits of time and size, and with retries."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# The longest reply accepted: a server may send without end, whatever `max_tokens` is.
+# The longest reply accepted. Whatever `max_tokens` is, a server may send without end.
 MAX_BODY_BYTES = 8_000_000
-# Servers close idle connections after five seconds (uvicorn, and so vLLM); one in use must not be closed meanwhile.
+# Uvicorn, and so vLLM, closes idle connections after five seconds. They are dropped earlier, before the server does so.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 65_536
@@ -42,13 +42,13 @@ _BUSY = (408, 409, 429)
 
 
 class NoReply(ConnectionError):
-    """Report that a server could not be reached, or broke off; ``attempts`` counts the attempts."""
+    """Report that a server could not be reached, or broke off its reply; ``attempts`` counts the attempts."""
 
     attempts = 1
 
 
 class Refused(Exception):
-    """Report a reply with an error status; the message is its text, the names of ``headers`` become lower case."""
+    """Report a reply with an error status; the message is the reply's text, and ``headers`` get lower-case names."""
 
     attempts = 1
 
@@ -74,12 +74,12 @@ class Request:
     url: str
     headers: Mapping[str, str]
     body: bytes
-    timeout: float  # seconds that it may take, the retries and the pauses between them included
+    timeout: float  # seconds that the request may take, including retries and the pauses between them
     max_retries: int
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find the URL of a request without user name and password, and the header that carries these instead."""
+    """Find the URL of a request without user name and password, and the header that carries them instead."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -89,14 +89,14 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def connect(url: str) -> None:
-    """Prepare what the first request would otherwise wait for."""
+    """Import and prepare the clients, so that the first request need not wait for this."""
     import aiohttp  # noqa: F401
 
     _client(*_route(url))
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, repeat it after failures that may pass, and return the body of the reply.
+    """Send a request, repeat it after temporary failures, and return the body of the reply.
 
     Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when the time is up.
     """
@@ -118,7 +118,7 @@ def _count(state: RetryCallState) -> None:
 
 
 def _find_pause(error: BaseException, attempts: int) -> float | None:
-    """Return the seconds to wait before the next attempt; None if trying again makes no sense."""
+    """Return the seconds to wait before the next attempt; None if another attempt is pointless."""
     if not isinstance(error, NoReply | Refused):
         return None
     if isinstance(error, Refused):
@@ -136,7 +136,7 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
 def _read_seconds(value: str | None) -> float | None:
     value = (value or "").strip()
     try:
-        # A longer number cannot be a number of seconds.
+        # A longer number is surely not a number of seconds.
         if len(value) < 20 and value.replace(".", "", 1).isdecimal():
             return float(value)
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
@@ -146,7 +146,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client limits only each single wait: a server that sends a byte now and then could go on for ever.
+    # The client limits only each single wait, so a server that sends a byte now and then could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -195,7 +195,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 _check_length(body)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
-        # The error's own text has the URL, whose query may be a secret.
+        # The text of the error contains the URL, whose query may hold a secret.
         raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error
@@ -214,9 +214,9 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 
 @lru_cache(maxsize=64)
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
-    """Find the proxy of a URL, and the certificates to check; reading these takes longer than a request."""
+    """Find the proxy for a URL, and the certificates; cached, because reading these takes longer than a request."""
     parts = urlsplit(url)
-    # Exceptions from the proxy may name a host with its port, or an IPv6 address without its brackets.
+    # The list of hosts without a proxy may hold a host with its port, or an IPv6 address without its brackets.
     passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
     proxies = {} if passed_by else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -247,7 +247,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 
 async def _session() -> ClientSession:
-    """Return the connections of this event loop; they cannot outlive it."""
+    """Return the client session of this event loop; connections cannot outlive their loop."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         for ended in [other for other in list(_sessions) if other.is_closed()]:
@@ -258,7 +258,7 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # When an event loop ends it closes its asynchronous generators, which is the last moment to close connections.
+    # When an event loop ends, it closes its asynchronous generators. This is the last moment to close connections.
     import aiohttp
 
     session = aiohttp.ClientSession(

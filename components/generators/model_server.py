@@ -1,10 +1,7 @@
 """The connection to an OpenAI-compatible model server, and the explanation of its failures."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -44,7 +41,7 @@ _PARAMETERS = frozenset((
 class ModelServerError(PrefragError, RuntimeError):
     """Report that a model cannot be reached or gave no usable reply; the message states what to do.
 
-    A server may have given a status and the seconds after which it wants to be called again.
+    ``status`` and ``retry_after``, in seconds, are set if the server gave them.
     """
 
     def __init__(self, message: str, status: int | None = None, retry_after: float | None = None):
@@ -55,13 +52,13 @@ class ModelServerError(PrefragError, RuntimeError):
 
 @dataclass(frozen=True)
 class ModelServer:
-    """A model on a server; equal ones share a connection."""
+    """A model on a server."""
 
-    base_url: str  # the root of its OpenAI protocol
+    base_url: str  # the root of the server's OpenAI-compatible interface
     model: str
     api_key: str = field(repr=False)
     prefix: str  # the prefix of the environment variables that hold these settings
-    timeout: float  # seconds that a call may take, its retries included
+    timeout: float  # seconds that a call may take, including its retries
     max_retries: int
 
     @property
@@ -78,14 +75,18 @@ class ModelServer:
     ) -> list[ChatMessage]:
         """Call the model; the replies have its text as written and its tool calls, without separate reasoning.
 
-        ``generation_kwargs`` have their OpenAI names; any other raises ValueError. Raises :class:`ModelServerError`
-        when the server cannot be reached or gives no usable reply.
+        ``generation_kwargs`` must have OpenAI names; any other name raises ValueError. Raises
+        :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
-        with self._explain_errors():
+        try:
             if not (replies := read_completion(await send_async(request))):
                 raise self._error("answered without any choice: check its log.")
             return replies
+        except PrefragError:
+            raise
+        except Exception as error:
+            raise self._explain(error) from error
 
     call = blocking(call_async)
 
@@ -98,8 +99,8 @@ class ModelServer:
     ) -> Request:
         if unknown := generation_kwargs.keys() - _PARAMETERS:
             raise ValueError(
-                f"A generation parameter is not one of the OpenAI protocol ({', '.join(sorted(unknown))}): put what "
-                "only this server knows under `extra_body`."
+                f"OpenAI's interface has no parameter {' or '.join(sorted(unknown))}: put parameters that only this "
+                "server knows under `extra_body`."
             )
         arguments = {
             "model": self.model,
@@ -138,15 +139,6 @@ class ModelServer:
             text = text.replace(secret, "***") if secret else text
         return without_userinfo(text)
 
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except PrefragError:
-            raise
-        except Exception as error:
-            raise self._explain(error) from error
-
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, TimeoutError):
             return self._error(
@@ -184,7 +176,7 @@ class ModelServer:
         if status == 429:
             return f"has no room for further calls, {attempts}: send fewer at once, or check your quota ({text})."
         if status < 400:
-            return f"redirects to another address, which is not followed: set {self.prefix}BASE_URL to that one."
+            return f"redirects to another address, but redirects are not followed: set {self.prefix}BASE_URL to it."
         if status >= 500:
             return f"failed with status {status}, {attempts}: check its log ({text})."
         return f"refused the call with status {status}: {text}"
@@ -227,7 +219,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     if logprobs := read_logprobs(choice.get("logprobs")):
-        # Under the same name as in Haystack's own generators.
+        # Haystack's own generators use the same name.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")
     if thought and not text.strip() and not requested and finish_reason != "length":

@@ -1,11 +1,9 @@
 """The thinking blocks that reasoning models write into their replies."""
 
-from __future__ import annotations
-
 import re
 
 FILED_AS_REASONING = (
-    "The server filed the whole reply as reasoning: look at its --reasoning-parser, which is for models that think."
+    "The server filed the whole reply as reasoning: check its --reasoning-parser, which is only for models that think."
 )
 _TAG = re.compile(r"<(?P<slash>/?)think(?:ing)?>", re.IGNORECASE)
 

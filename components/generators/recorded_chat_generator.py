@@ -1,7 +1,5 @@
 """The chat generator that records the replies of a model in a file, or replays them."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -42,7 +40,7 @@ class RecordedChatGenerator(Block):
         """Check that there is a model to record or a recording to replay.
 
         :param recording: The file of the replies.
-        :param name: The name of the model in it; models with different settings need different names.
+        :param name: The name of the model in the recording; models with different settings need different names.
         :param chat_generator: The model; not needed to replay.
         :raises ValueError: When there is neither a model nor a recording that replays.
         """
@@ -69,7 +67,7 @@ class RecordedChatGenerator(Block):
 
     @property
     def served_by(self) -> str | None:
-        """The model and its server; an old recording may not have them."""
+        """The model and its server; None without a server, and in an old recording."""
         return self._facts().get("served_by")
 
     @property
@@ -81,26 +79,26 @@ class RecordedChatGenerator(Block):
 
     @property
     def context_window(self) -> int | None:
-        """Tokens of prompt and reply together; None when the model does not report them."""
+        """The most tokens of prompt and reply together; None if the model does not report them."""
         return self._facts()["context_window"]
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of the model by their OpenAI names; an old recording may not have them."""
+        """The parameters of the model by their OpenAI names; empty in an old recording."""
         return dict(self._facts().get("generation_kwargs") or {})
 
     @property
     def reply_limit(self) -> int | None:
-        """The limit of tokens of a reply that the environment set; None leaves it to the parameters."""
+        """The most tokens of a reply, as set in the environment; None leaves the limit to the parameters."""
         return self._facts().get("reply_limit")
 
     @property
     def limit_setting(self) -> str | None:
-        """The name of the setting that limits a reply; None when the model does not report it."""
+        """The name of the setting that limits the length of a reply; None if the model does not report it."""
         return getattr(self.chat_generator, "limit_setting", None)
 
     def warm_up(self) -> None:
-        """Load or connect the model, unless replies are replayed; refuse a recording of another model."""
+        """Prepare the model, unless replies are replayed; refuse a recording of another model."""
         warm_up = getattr(self.chat_generator, "warm_up", None)
         if warm_up is not None and self.recording.mode != "replay":
             warm_up()
@@ -186,7 +184,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """List the values by which a call is found: the last message first, no ids, because servers make them at random."""
+    """List the values that identify a call, the last message first; ids are left out, because they are random."""
     conversation = [
         [
             message.role.value,

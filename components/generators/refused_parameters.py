@@ -1,23 +1,18 @@
-"""The parameters that a model server refuses: found by its message, left out, and remembered for the next calls."""
-
-from __future__ import annotations
+"""The parameters that a model server refuses: find them in its message, leave them out, and remember them."""
 
 import re
 from collections.abc import Collection, Iterable
 from typing import Any
-
-from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and advice that spares each process its first, refused call. A reply is limited
-# anyway, under another name, and the reasoner itself cuts a reply where `stop` would have ended it.
+# Parameters that a call can do without, and how to avoid the first, refused call of each process. `max_tokens` is sent
+# under its other name, and `ModelCall` cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
-    "continue_final_message": "set `continue_turn: false` in a TagsFormat of the Reasoner",
     "chat_template_kwargs": "unset {prefix}THINKING",
     "max_tokens": "set `max_completion_tokens` in the YAML",
     "parallel_tool_calls": "",
@@ -26,8 +21,8 @@ _ADVICE = {
     "top_p": "",
     "stop": "",
 }
-# Servers refuse these two without naming them.
-_SUSPECTS = ("response_format", "continue_final_message")
+# Servers refuse this one without naming it.
+_SUSPECT = "response_format"
 
 _refused: dict[ModelServer, frozenset[str]] = {}
 
@@ -49,7 +44,7 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
     sent = {**request, **(request.get("extra_body") or {})}
     present = [name for name in _ADVICE if sent.get(name) is not None]
     named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
-    return (named, True) if named else ([name for name in present if name in _SUSPECTS], False)
+    return (named, True) if named else ([name for name in present if name == _SUSPECT], False)
 
 
 def advise(names: Collection[str], prefix: str) -> str:
@@ -58,24 +53,10 @@ def advise(names: Collection[str], prefix: str) -> str:
     return f" If that works, {', and '.join(advice)} to avoid this refused call." if advice else ""
 
 
-def leave_out(
-    names: Collection[str], messages: list[ChatMessage], request: dict[str, Any]
-) -> tuple[list[ChatMessage], dict[str, Any]]:
+def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:
     """Remove parameters from a call."""
-    dropped = set(names)
-    if "continue_final_message" in dropped and "continue_final_message" in (request.get("extra_body") or {}):
-        dropped.add("add_generation_prompt")
-        messages = _join_last_turns(messages)
-    simpler = {name: value for name, value in request.items() if name not in {*dropped, "extra_body"}}
-    if "max_tokens" in dropped and request.get("max_tokens") is not None:
+    simpler = {name: value for name, value in request.items() if name not in {*names, "extra_body"}}
+    if "max_tokens" in names and request.get("max_tokens") is not None:
         simpler.setdefault("max_completion_tokens", request["max_tokens"])
-    extra_body = {name: value for name, value in (request.get("extra_body") or {}).items() if name not in dropped}
-    return messages, {**simpler, "extra_body": extra_body} if extra_body else simpler
-
-
-def _join_last_turns(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """Append the turn that the model should continue to the message before it."""
-    *others, question, begun = messages
-    if not (question.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
-        return messages
-    return [*others, ChatMessage.from_user(f"{question.text}\n\n{begun.text}")]
+    extra_body = {name: value for name, value in (request.get("extra_body") or {}).items() if name not in names}
+    return {**simpler, "extra_body": extra_body} if extra_body else simpler

@@ -1,7 +1,5 @@
 """Fit a prompt into the window of its model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -49,7 +47,7 @@ def fit_to_window(
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the newest step with any counts.
+    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the last step with some counts.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0
@@ -77,9 +75,9 @@ def fit_to_window(
         if tokens(prompt) <= room:
             return Fitted(prompt, cut)
     raise ValueError(
-        f"The prompt needs about {tokens(prompt)} tokens without any document, the model's window "
-        f"leaves {room}: ask a shorter question, set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "
-        "YAML), or, where the model's own replies are too long, a smaller max_tokens or max_steps."
+        f"The prompt needs about {tokens(prompt)} tokens even without documents, but the model's window leaves only "
+        f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "
+        "YAML). If the model's own replies are too long, set a smaller max_tokens or max_steps."
     )
 
 

@@ -1,7 +1,5 @@
 """The probabilities of the tokens of a reply, from the log probabilities that a model server sends on request."""
 
-from __future__ import annotations
-
 import codecs
 import math
 from collections.abc import Mapping
@@ -9,7 +7,7 @@ from typing import Any
 
 
 def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
-    """Read the log probabilities of a choice of a chat completion."""
+    """Read the log probabilities in a choice of a chat completion; empty unless every token has a valid one."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
@@ -30,7 +28,7 @@ def _read_token(one: Any) -> dict[str, Any] | None:
 def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
     """Find the tokens of a part of a reply, each with its probability."""
     tokens = read_logprobs(meta.get("logprobs"))
-    # A character may be made of several tokens, so the text is put together from their bytes.
+    # A character may span several tokens, so the text is put together from their bytes.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters: list[str] = []
     # The first and last token of each character.

@@ -1,7 +1,5 @@
 """The judge that calls a model if one can judge, and trees otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import Document
@@ -23,8 +21,8 @@ class AutoJudge(Block):
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
-        :param model_judge: The judge that calls a model: one on a server, or one named for judging.
-        :param tree_judge: The judge where there is no such model.
+        :param model_judge: The judge that calls a model, either on a server or named for judging.
+        :param tree_judge: The judge to use if there is no such model.
         :raises ValueError: When ``model_judge`` cannot say whether it has a model that can judge.
         """
         if not hasattr(model_judge, "can_judge"):
@@ -33,7 +31,7 @@ class AutoJudge(Block):
         self.tree_judge = tree_judge
 
     def warm_up(self) -> None:
-        """Load or connect the chosen judge; TreesMissing when the trees judge and there are none."""
+        """Prepare the chosen judge; TreesMissing if the trees judge and there are none."""
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:

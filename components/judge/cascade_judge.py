@@ -1,6 +1,4 @@
-"""The judge that calls trees, and a model where they are unsure."""
-
-from __future__ import annotations
+"""The judge that calls trees, and a model if the trees are unsure."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +13,7 @@ from prefrag.components.state.state import State, Verdict
 
 
 class CascadeJudge(Block):
-    """Judge with trees, and with a model where they are unsure; the verdict's score is the trees' probability."""
+    """Judge with trees, and with a model if they are unsure; the verdict's score is always the trees' probability."""
 
     def __init__(
         self, tree_judge: TreeJudge, model_judge: ScoringJudge, unsure_from: float = 0.2, unsure_to: float = 0.8
@@ -23,10 +21,10 @@ class CascadeJudge(Block):
         """Set up the judge.
 
         :param tree_judge: The judge that is called first.
-        :param model_judge: The judge that is called where the trees are unsure.
+        :param model_judge: The judge that is called if the trees are unsure.
         :param unsure_from: The probability, 0 to 1, above which the trees are unsure.
-        :param unsure_to: The probability, 0 to 1, from which they are sure again.
-        :raises ValueError: When the bounds are out of order.
+        :param unsure_to: The probability, 0 to 1, at which the trees are sure again.
+        :raises ValueError: When a bound is out of range, or ``unsure_from`` is above ``unsure_to``.
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
         if unsure_from > unsure_to:
@@ -37,7 +35,7 @@ class CascadeJudge(Block):
         self.unsure_to = unsure_to
 
     def warm_up(self) -> None:
-        """Load the trees and the model; TreesMissing when there are no trees."""
+        """Prepare the trees and the model; TreesMissing if there are no trees."""
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 

@@ -1,6 +1,4 @@
-"""The interface of a judge."""
-
-from __future__ import annotations
+"""The interface of judges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,34 +23,34 @@ class Judge(Protocol):
     """Decide whether the passages that the last search found are worth keeping (equation 3 of PrefRAG)."""
 
     def warm_up(self) -> None:
-        """Load or connect what the judge needs, before the first question."""
+        """Prepare the judge before the first question."""
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When a model fails; it holds the state.
+        :raises RunError: When a model fails. The error holds the state.
         """
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop."""
+        """Do the same as :meth:`judge`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write the judge as a block of the pipeline's YAML: its class and its settings as plain values."""
 
 
 class ScoringJudge(Judge, Protocol):
-    """Score passages one by one as well, as the retrieval evaluator of CRAG does."""
+    """Also score passages one by one, like the retrieval evaluator of CRAG."""
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question.
 
         :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
+        :param passages: Passages that the search found, or parts of them.
         :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When a model fails; it holds the state.
+        :raises RunError: When a model fails. The error holds the state.
         """
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop."""
+        """Do the same as :meth:`score`, without blocking the event loop."""

@@ -1,7 +1,5 @@
 """The judge that calls a language model, as in the paper."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -47,13 +45,13 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: A prompt file. The shipped one is used if the judge's model is not the reasoner's, or ``prompts``
-            is not ``product``; otherwise the judge's question is put at the end of the reasoner's conversation.
+        :param prompt: The prompt file. The shipped one is used only if the judge's model is not the reasoner's, or
+            ``prompts`` is not ``product``; otherwise the judge's question follows the reasoner's conversation.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
             the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code. Passages that are scored one by one
-            then get no score, or the lowest with ``switch``.
+            ``switch`` sends the query to another source, as in the authors' code. When passages are scored one by one,
+            ``keep`` gives them no score and ``switch`` the lowest.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)
@@ -72,7 +70,7 @@ class ModelJudge(Block):
         return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
 
     def warm_up(self) -> None:
-        """Load or connect the model."""
+        """Load the model or connect to its server."""
         self.call.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
@@ -91,10 +89,10 @@ class ModelJudge(Block):
     score = blocking(score_async)
 
     def prepare(self, state: State) -> Prepared:
-        """Prepare the call that judges the last search; training samples its replies with it too.
+        """Prepare the call that judges the last search; training uses it too, to sample replies.
 
         :param state: The state after a search that found something.
-        :returns: The call.
+        :returns: The call, ready to be sent.
         :raises RunError: When the prompt does not fit the window even without passages.
         """
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
@@ -141,14 +139,14 @@ class ModelJudge(Block):
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
-            # Rendered again if passages had to be left out; those get no score.
+            # Called again if passages had to be left out, and these get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
         def read(text: str) -> list[float | None] | None:
             reply = read_object(text, "1") or {}
             scores = {number: _read_score(reply.get(number)) for number in shown}
-            # An unreadable score may be the one that matters.
+            # If one score is unreadable, none is used, because it may be the one that matters.
             if None in scores.values():
                 return None
             return [scores.get(marks.get(identity(document), "")) for document in found]
@@ -181,8 +179,9 @@ class ModelJudge(Block):
         excerpt = " ".join(text[:300].split())
         if self.on_doubt == "end":
             raise RunError(
-                f"The judge's verdict could not be read, even when asked again: set on_doubt, give it another model, "
-                f"or raise {self.call.limit_setting} if its replies are cut off (it replied: '{excerpt}').",
+                f"The judge's verdict could not be read, even when asked again: set on_doubt to keep, give the judge "
+                f"another model, or raise {self.call.limit_setting} if its replies are cut off (it replied: "
+                f"'{excerpt}').",
                 state,
             )
         return Verdict(self.on_doubt == "keep", "model", excerpt, parsed=False), state
@@ -212,7 +211,7 @@ def read_boolean(value: Any) -> bool | None:
     word = _LEADING.match(text)
     if word is None or _BOTH.match(text):
         return None
-    # What follows is the reason; "No doubt" or "True to its name" is not a verdict.
+    # Only a reason may follow: "No doubt" or "True to its name" is not a verdict.
     return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
 
 

@@ -1,7 +1,5 @@
 """The component that keeps the passages of a search or switches to another source, by a judge's verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal
@@ -21,15 +19,14 @@ class SourceSwitchJudge:
     Each run gives exactly one output: ``kept``, or ``switch_<source>`` for one of the sources.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. The judge is not called where there is nothing to compare: at the first search, where nothing
-    was found, and where there is no other source.
+    :class:`AutoJudge`. The judge is not called if there is nothing to compare: at the first search, if nothing was
+    found, or if there is no other source.
 
-    With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found decides the
-    source of the next search, through a :class:`PreferenceSelector`: the retrieval adjustment label of MSPR (section
-    III.C).
+    With ``switch_at="next_step"`` everything is kept. The verdict on the preferred source's passages then tells a
+    :class:`PreferenceSelector` which source to search next: the retrieval adjustment label of MSPR (section III.C).
 
-    With ``patience`` a first False keeps the run at home: what was found is shown, and the reasoner asks the preferred
-    source again in other words, before a query goes to another one (not in the papers).
+    With ``patience``, a first False verdict does not switch: the passages are shown, and the reasoner asks the
+    preferred source again in other words before a query goes to another source (not in the papers).
     """
 
     def __init__(
@@ -51,10 +48,10 @@ class SourceSwitchJudge:
         :param enabled: False keeps everything without a verdict: an ablation.
         :param patience: How many False verdicts in a row lead to another query to the preferred source; the next one
             switches.
-        :raises ValueError: When the settings do not go together.
+        :raises ValueError: When the settings contradict each other.
         """
         if not sources:
-            raise ValueError("`sources` is empty: name the sources between which to switch.")
+            raise ValueError("`sources` is empty: name the sources to switch between.")
         if not callable(getattr(judge, "judge", None)):
             raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
         check_choice(("this_step", "next_step"), switch_at=switch_at)
@@ -73,16 +70,16 @@ class SourceSwitchJudge:
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Load or connect the judge; TreesMissing when trees judge and there are none."""
+        """Prepare the judge; TreesMissing if trees judge and there are none."""
         if self.enabled:
             self.judge.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """Judge the last search and route its state.
+        """Judge the last search, and choose the output.
 
         :param state: The state after a search.
         :returns: The state under ``kept`` or ``switch_<source>``.
-        :raises RunError: When the judge's model fails; it holds the state.
+        :raises RunError: When the judge's model fails. The error holds the state.
         """
         if self._needs_no_verdict(state):
             return {"kept": state}
@@ -94,21 +91,21 @@ class SourceSwitchJudge:
     run = blocking(run_async)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Check whether a verdict would change nothing, or the search has been switched already."""
+        """Check whether a verdict would change nothing, or the search has already switched."""
         step = state.step
-        # The documents of a switch are kept, whatever they are.
+        # After a switch, the documents are kept, whatever they are.
         if not self.enabled or step.verdict is not None:
             return True
         steers_nothing = step.action is not Action.SEARCH or step.searches[-1].source != state.settings.preferred
         return self.switch_at == "next_step" and steers_nothing
 
     def _verdict_at_once(self, state: State) -> Verdict | None:
-        """Decide where there are no passages to compare."""
+        """Decide without the judge, if there is nothing to compare."""
         search = state.step.searches[-1]
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # Whether to ask a source that gets only the question depends on all that was found, not on one later query.
+        # Some sources get only the question. All passages of the run decide on them, not one later query without any.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):

@@ -1,7 +1,5 @@
 """The features from which trees judge whether the passages of a retrieval are worth keeping."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import pairwise
@@ -124,7 +122,7 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the features of each retrieved passage, words weighted by how rare they are.
+    """Compute the features of each retrieved passage; words are weighted by how rare they are.
 
     A passage that has been shown may still hold what is asked next, so it is described too. No feature depends on the
     scores of the retriever, which have a different meaning in each engine. For each passage found, in order, there is a
@@ -182,7 +180,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # A sentence counts as holding the words of its title, which it need not repeat.
+        # A sentence counts as holding the words of its passage's title, because it need not repeat them.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]
@@ -281,7 +279,7 @@ class _Texts:
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
 
     def _weight(self, terms: Set[str]) -> float:
-        # Sorted, because a sum of floats depends on its order, and that of a set differs between processes.
+        # Sorted, because a sum of floats depends on its order, and the order of a set differs between processes.
         return sum(self.weights[term] for term in sorted(terms))
 
     def _share(self, having: Set[str], wanted: Set[str]) -> float:
@@ -290,7 +288,7 @@ class _Texts:
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:
-    """Order the features of a passage as the trees take them, as :data:`FEATURES`."""
+    """List the features of a passage in the order of :data:`FEATURES`, as the trees expect."""
     return [features[name] for name in FEATURES]
 
 

@@ -1,6 +1,4 @@
-"""The judge that calls small boosted trees instead of a language model."""
-
-from __future__ import annotations
+"""The judge that uses small boosted trees instead of a language model."""
 
 import math
 import re
@@ -19,21 +17,21 @@ from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0
 _ROUNDING = 1e-6
-# With the cost of leaving as shipped, 2, a passage has to hold 55% of the question.
+# With the default cost of leaving, 2, a passage has to hold 55% of the question's words.
 _HELD_AT_NO_COST = 1.65
 _NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate how likely at least one passage is needed, from the estimate for each; 0 where none was found."""
+    """Estimate the probability that at least one passage is needed, from that of each; 0 without passages."""
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature whose value is unlike anything in the training, so that the trees' estimate is a guess.
+    """Find a feature with a value outside of its range in the training, so that the trees' estimate is a guess.
 
-    The text has the feature, its value and its range in the training; None where all values are known.
+    Returns a text with the feature, its value and that range; None if all values are in range.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
@@ -44,16 +42,16 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute the probability from which leaving the preferred source costs more than it is worth."""
+    """Compute how likely a needed passage must be for the passages to be kept."""
     return 1 / (1 + cost_of_leaving)
 
 
 class TreeJudge(Block):
     """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
 
-    It replaces models that are too small to judge, or too slow. Passages unlike anything in the training are kept. If
-    the other source gets the question as it was typed, the trees do not judge: that source is searched only if no
-    passage of this run holds 55% of the question's words, with rare ones counting more.
+    The trees replace models that are too small to judge, or too slow. Passages unlike anything in the training are
+    kept. If the other source gets the question as it was typed, the trees do not judge: that source is searched only if
+    no passage of this run holds 55% of the question's words. Rare words count more.
 
     ```python
     from haystack import Document
@@ -75,11 +73,11 @@ class TreeJudge(Block):
     ):
         """Set up the judge.
 
-        :param trees: A file that ``prefrag train judge`` has written; by default the trees that are shipped.
-        :param term_statistics: What analyses words and counts how frequent they are: the embedded store, or the
-            Elasticsearch retriever; without one all words of four letters and more have the same weight.
-        :param cost_of_leaving: How many needless searches at home a needless switch costs: the run leaves the passages
-            if the probability that none is needed is over ``cost / (1 + cost)``. With 0 any doubt leaves them, with
+        :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
+        :param term_statistics: The embedded store or the Elasticsearch retriever, which analyses words and counts how
+            frequent they are. Without it, all words of at least four letters have the same weight.
+        :param cost_of_leaving: How many needless searches at home a needless switch costs: the run switches if the
+            probability that no passage is needed is over ``cost / (1 + cost)``. With 0 any doubt switches, with
             infinity nothing does.
         :raises ValueError: When a setting is out of range.
         """
@@ -91,7 +89,7 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
+        """Load the trees; TreesMissing if there are none, ValueError if the file does not fit."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -101,11 +99,9 @@ class TreeJudge(Block):
         probability, unknown = self.estimate(state)
         least = least_probability(self.cost_of_leaving)
         if unknown and self.cost_of_leaving:
-            analysis = f"Kept, because the trees have not learnt from passages like these: {unknown}."
+            analysis = f"Kept, because the trees were not trained on passages like these: {unknown}."
             return Verdict(True, "classifier", analysis), state
-        analysis = (
-            f"A passage that is needed is among them with a probability of {probability:.0%} (kept from {least:.0%})."
-        )
+        analysis = f"The probability that a needed passage is among these is {probability:.0%} (kept from {least:.0%})."
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
     # In a thread, because the statistics may come from a server.
@@ -128,14 +124,14 @@ class TreeJudge(Block):
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.
 
-        The probability is from 0 to 1. If it is a guess, the text says what is unlike the training.
+        The probability is from 0 to 1. If it is a guess, the text says which feature is unlike the training.
         """
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score each passage by the probability that it is needed; one unlike the training has no score."""
+        """Score each passage by the probability that it is needed; a passage unlike the training has no score."""
         features = self._describe(state, passages)
         trees = self._load()
         unknown = [find_unknown(trees, [passage]) for passage in features]

@@ -1,7 +1,5 @@
 """The component that rewrites a follow-up question so that it can be understood alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -44,7 +42,7 @@ class FollowUpRewriter:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: A prompt file.
+        :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
         :raises ValueError: When the prompt file does not exist.
         """
@@ -55,7 +53,7 @@ class FollowUpRewriter:
         self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
 
     def warm_up(self) -> None:
-        """Load or connect the model, if there is one."""
+        """Prepare the model, if there is one."""
         if not self._call.is_absent:
             self._call.warm_up()
 
@@ -66,7 +64,7 @@ class FollowUpRewriter:
         :param state: The state at the start of a run.
         :returns: ``state`` with a question that can be understood alone.
         :raises AskBack: When there is no model and the earlier turns do not tell what the question refers to.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails. The error holds the state.
         """
         if not state.history:
             return {"state": state}
@@ -95,7 +93,7 @@ class FollowUpRewriter:
             if estimate_tokens(text) > room:
                 if turns:
                     break
-                # A character has at most four bytes, which the estimate counts as a token and a third.
+                # A character has at most four bytes, and the estimate counts these as a token and a third.
                 text = text[: room * 3 // 4 - 1]
             room -= estimate_tokens(text)
             turns.insert(0, (role, text))

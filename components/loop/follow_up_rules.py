@@ -1,6 +1,4 @@
-"""Rewrite a follow-up by rules: its pronoun becomes what the earlier turns name. English only, without a model."""
-
-from __future__ import annotations
+"""Rewrite a follow-up by rules, without a model: a name from an earlier turn replaces its pronoun. English only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -53,7 +51,7 @@ Turns = Sequence[tuple[str, str]]
 def find_reference(question: str) -> str:
     """Find the words of a question that refer to something which the question does not name.
 
-    It is the pronoun as it was typed, or all of a fragment such as "and in Vienna?" after its "and"; else empty.
+    Returns the pronoun as it was typed, or a fragment such as "and in Vienna?" without its "and"; empty for neither.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
@@ -67,9 +65,9 @@ def find_reference(question: str) -> str:
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
-    """Write a follow-up so that it can be understood alone.
+    """Rewrite a follow-up so that it can be understood alone.
 
-    A question that refers to nothing stays as it is; None if the turns, oldest first, do not say what it refers to.
+    A question that refers to nothing stays as it is. None if the turns, oldest first, do not say what it refers to.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
@@ -81,7 +79,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
     if noun and noun[1].casefold() in _BUILDING:
         noun = None
-    # "This ship" refers to what was asked for only if that was called a ship.
+    # "This ship" refers to the thing in the last question only if that question calls it a ship.
     if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
         return None
     before, after = question[: found.start()], question[found.end() :]
@@ -99,13 +97,13 @@ def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _find_pronoun(question: str) -> re.Match[str] | None:
-    """Find the pronoun of a question that names nothing itself."""
+    """Find the pronoun in a question that contains no name."""
     if any(_names(question)):
         return None
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
     found = _PERSON.search(bare) or _THING.search(bare)
     clause = _JOINS.search(bare[: found.start()]) if found else None
-    # The pronoun refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
+    # Skip a pronoun that refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
     return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else found
 
 
@@ -129,7 +127,7 @@ def _phrases(text: str) -> Iterator[str]:
             if word.casefold() in _BUILDING:
                 break
             words.append(word)
-        # After "does" or "may" a verb follows the phrase.
+        # After "does" or "may", the last word is a verb and not part of the phrase.
         if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
             del words[-1]
         if words:
@@ -137,7 +135,7 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def _answered(answer: str) -> list[str]:
-    """List the names in a short answer; a single word with a capital is one."""
+    """List the names in a short answer; a single capitalised word counts as a name."""
     words = answer.split()
     return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MOST_ANSWER_WORDS else []
 
@@ -169,7 +167,7 @@ def _is_label(name: str, text: str) -> bool:
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Go back over the turns, skipping those with the same pronoun, which refers to the same thing."""
+    """Yield the turns from the last one back, skipping those with the same pronoun: it refers to the same thing."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
@@ -177,7 +175,7 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete(rest: str, turns: Turns) -> str | None:
-    """Repeat the last question with the name given now in place of the one given then."""
+    """Repeat the last question, with its last name or phrase replaced by the one in the fragment."""
     asked = turns[-1][0]
     for find in (_names, _phrases):
         old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))

@@ -16,8 +16,8 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    After a step, the observation is the documents of its last retrieval: those of a switch replace those of the
-    preferred source. After a supplement, it is the documents of all sources, the preferred one's first (section 3.3).
+    After a step, the observation consists of the documents of its last retrieval: after a switch, only those of the
+    other source. After a supplement, it has the documents of all sources, the preferred source first (section 3.3).
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
@@ -72,6 +72,6 @@ class ObservationRecorder:
         if not searches:
             return []
         if not searches[-1].documents:
-            # The other source failed or found nothing: what the preferred one found is better than nothing.
+            # The other source failed or found nothing, so the documents of the preferred source are shown.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]

@@ -1,7 +1,5 @@
 """The component that routes each step of the reasoner."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,10 +44,10 @@ class PreferenceRouter:
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def run(self, state: State) -> dict[str, State]:
-        """Route the last step.
+        """Choose the output for the last step.
 
         :param state: The state after a reply.
-        :returns: The state under one output.
+        :returns: The state under one of the outputs.
         """
         step, settings = state.step, state.settings
         if step.action is Action.ANSWER:

@@ -1,7 +1,5 @@
 """The component that makes the question itself the query of the first step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import component
@@ -14,7 +12,7 @@ from prefrag.components.state.state import Action, State, Step
 class QuestionAsQuery:
     """Make the question the query of a first step, without calling a model: the retrieval of single-step RAG.
 
-    It comes before the sources in the pipelines that do not reason before they retrieve.
+    The component comes before the sources in pipelines that retrieve without reasoning first.
     """
 
     def __init__(self, sources: Sequence[str] | None = None):

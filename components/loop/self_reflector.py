@@ -1,7 +1,5 @@
 """The component that accepts an answer by its label, or searches every source once more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -44,14 +42,14 @@ class SelfReflector:
         """Set up the component.
 
         :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
-            calls the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
-            final (an ablation of table 2).
+            calls the model separately, for small models, which leave the label out of their replies; ``off`` takes the
+            first answer as final (an ablation of table 2).
         :param chat_generator: The model; needed for ``call``.
-        :param prompt: A prompt file.
+        :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or ``others``, all
-            but the preferred one, whose passages have been read (every one if no other may be searched).
-        :raises ValueError: When the settings do not go together.
+            but the preferred one, whose passages the model has read (every one if no other may be searched).
+        :raises ValueError: When the settings contradict each other.
         """
         if reflection is False:
             # YAML reads `off` without quotes as false.
@@ -69,17 +67,17 @@ class SelfReflector:
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
     def warm_up(self) -> None:
-        """Load or connect the model, if it is called."""
+        """Prepare the model, if it is called."""
         if self._call is not None and self.reflection == "call" and not self._call.is_absent:
             self._call.warm_up()
 
     @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Route the state by the answer's label, which the model is called for if ``reflection`` is ``call``.
+        """Choose the output by the answer's label; with ``reflection: call``, first ask the model for the label.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails. The error holds the state.
         """
         if self.reflection == "call" and self._call is not None and not self._call.is_absent:
             state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
@@ -109,7 +107,7 @@ class SelfReflector:
         if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
-        # A model that gives no label has not doubted its answer; the trace shows that it gave none.
+        # A model that gives no label has not doubted its answer; the trace shows that the label is missing.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

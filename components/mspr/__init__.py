@@ -1,1 +1,1 @@
-"""MSPR's preference, refinement and review."""
+"""The components of MSPR: selection of the source, summaries of observations, review of the answer."""

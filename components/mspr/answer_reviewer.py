@@ -1,7 +1,5 @@
 """The component that has a model review an answer before it is accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -24,7 +22,7 @@ _SCHEMA = object_schema(
     label={"enum": ["True", "False"]},
 )
 
-NOT_REVIEWED = "The answer was not reviewed: that needs a language model."
+NOT_REVIEWED = "The answer was not reviewed, because that needs a language model."
 
 
 @component
@@ -49,14 +47,14 @@ class AnswerReviewer:
 
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source of a supplement; the preferred one if a run may not search it.
+        :param supplement_source: The source to search after a negative review; the preferred one if it is not allowed.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
         :param on_doubt: What happens when the review cannot be read in two attempts, or was cut off: ``keep`` accepts
             the answer without a label, since in the paper a run stops unless the label is False, and ``end`` ends the
             run with an error. Doubt never starts a search.
-        :param prompt: A prompt file.
+        :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :raises ValueError: When the settings do not go together, or the prompt file does not exist.
+        :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if supplement_source not in sources:
             raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
@@ -74,16 +72,16 @@ class AnswerReviewer:
         component.set_output_types(self, **outputs, accepted=State)
 
     def warm_up(self) -> None:
-        """Load or connect the model, if it is called."""
+        """Prepare the model, if it is called."""
         if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """Review the answer and route its state.
+        """Review the answer, and choose the output.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails, or in doubt with ``on_doubt: end``; it holds the state.
+        :raises RunError: When the model fails, or in doubt with ``on_doubt: end``. The error holds the state.
         """
         if not self.enabled:
             return {"accepted": state}

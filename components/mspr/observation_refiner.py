@@ -1,7 +1,5 @@
 """The component that summarises observations that have grown too long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +17,11 @@ from prefrag.components.state.state import SUMMARY, State, Step
 
 @component
 class ObservationRefiner:
-    """Shorten the previous observation when it is over-long, never the current one (MSPR, III.B: ORS).
+    """Summarise the previous observation if it is too long, never the current one (MSPR, III.B: ORS).
 
-    It runs after a retrieval. The passages just found stay as they are, because the next action depends on their
-    details; those of the previous retrieval are summarised with everything that may bear on the question or on the
-    current query. The summary replaces them only in what a model is shown: the result keeps the documents.
+    The component runs after a retrieval. The passages just found stay as they are, because the next action depends on
+    their details. The summary of the previous passages keeps everything that may bear on the question or on the current
+    query. It replaces them only in the prompts of a model: the result of the run keeps the documents.
     """
 
     def __init__(
@@ -37,13 +35,13 @@ class ObservationRefiner:
         """Set up the component.
 
         :param chat_generator: The model that summarises.
-        :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an observation is over-long. The
+        :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an observation is too long. The
             paper gives no number, only that HotpotQA's passages stay below it; at top-k 5 about 3% of HotpotQA's
             observations exceed this default, and 11% of 2WikiMultiHopQA's.
         :param enabled: False shows all observations as they were found: the ablation without ORS (table II).
-        :param prompt: A prompt file.
+        :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :raises ValueError: When the threshold makes no sense, or the prompt file does not exist.
+        :raises ValueError: When the threshold is under 1, or the prompt file does not exist.
         """
         check_whole(1, threshold=threshold)
         prompt_path(prompt)
@@ -55,17 +53,17 @@ class ObservationRefiner:
         self._call = ModelCall("refiner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Load or connect the model, if it is called."""
+        """Prepare the model, if it is called."""
         if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Summarise the previous observation where it is over-long.
+        """Summarise the previous observation if it is too long.
 
         :param state: The state after a retrieval that is not yet observed.
-        :returns: ``state``, with the previous observation refined where it is over-long.
-        :raises RunError: When the model fails; it holds the state.
+        :returns: ``state``, with a summary of the previous observation if it is too long.
+        :raises RunError: When the model fails. The error holds the state.
         """
         number = self._over_long(state)
         if number is None:

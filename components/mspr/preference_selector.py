@@ -1,7 +1,5 @@
 """The component that selects the source of the next search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import component
@@ -12,7 +10,7 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Select the source of a search, between a reasoner that names one and a router that follows it (MSPR, III.C).
+    """Select the source of a search (MSPR, III.C); place it after a reasoner that names one, before the router.
 
     The first search goes to the preferred source. After a search there whose verdict is False (see
     :class:`SourceSwitchJudge` with ``switch_at="next_step"``), the next search goes to another source. In every other
@@ -46,7 +44,7 @@ class PreferenceSelector:
         """Select the source of the search in the last step.
 
         :param state: The state after a reply.
-        :returns: ``state``; where its last step is a search, with the source to search.
+        :returns: ``state``; if its last step is a search, that step names the source to search.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}

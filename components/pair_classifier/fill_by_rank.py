@@ -1,4 +1,4 @@
-"""The selection of DR-RAG's context without a classifier: both stages by rank."""
+"""Select DR-RAG's context without a classifier, from both stages by rank."""
 
 from __future__ import annotations
 

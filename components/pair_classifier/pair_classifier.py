@@ -60,25 +60,25 @@ class PairClassifier:
             of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
         :param k: The most documents to select, those of the first stage included.
-        :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it. Scores
-            assume the prior of the engine's training: for the shipped trees of ``label: pair`` as many positive as
-            negative pairs, as in DR-RAG (appendix A.1), and 0.5 is where both are equally likely. Of the pairs that are
-            served far fewer are positive (3 to 23%), so a score is not a probability there.
+        :param threshold: The score, from 0 to 1, at which a pair is positive; ``fill`` does not need it. Scores assume
+            the prior of the engine's training. The shipped trees of ``label: pair`` assume as many positive as negative
+            pairs, as in DR-RAG (appendix A.1), so at 0.5 both are equally likely. In use far fewer pairs are positive
+            (3 to 23%), so there a score is not a probability.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
-        :param accept: What ``cfs`` takes of a second-stage list: the ``first`` document accepted (equation 4), or
-            ``all`` (algorithm 1). Both stop at ``k``.
+        :param accept: What ``cfs`` takes from a second-stage list: the ``first`` document accepted (equation 4), or
+            ``all`` accepted ones (algorithm 1). Both stop at ``k``.
         :param lookahead: The number of documents of each second-stage list that ``cfs`` scores together: a larger
             number makes fewer and larger batches, and more pairs. An engine with ``together`` gets all pairs at once.
         :param rank_weight: The score that ``fill`` adds to the first document of the first stage; half of it is added
-            to the second, a third to the third. Where no pair is likely, as in a corpus unlike those of the training,
-            the order of the first stage decides; beside a likely pair the weight is negligible.
+            to the second, a third to the third. If no pair is likely, as in a corpus unlike those of the training, the
+            order of the first stage decides; if one is, the weight is negligible.
         :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
             if engine not in _ENGINES:
                 raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
-            # A selection with a threshold needs the probability of a pair, a ranking that of a passage.
+            # A threshold needs trees that learnt about pairs, a ranking trees that learnt about passages.
             trees = TreePairScorer(label="passage" if selection == "fill" else "pair")
             engine = trees if engine == "trees" else TransformerPairScorer()
         if not callable(getattr(engine, "score", None)):
@@ -100,7 +100,7 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier; FileNotFoundError when there is none."""
+        """Load the classifier; FileNotFoundError if there is none."""
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 
@@ -112,7 +112,7 @@ class PairClassifier:
 
         :param query: The question.
         :param documents: The documents of the first stage, best first.
-        :param candidates: The second-stage list of each of them, best first.
+        :param candidates: For each of these, the list of its second-stage documents, best first.
         :param k: The most documents to select, by default the component's own number.
         :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
             ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
@@ -124,7 +124,7 @@ class PairClassifier:
             raise ValueError(f"k is {k}: set it to at least 1.")
         if len(candidates) != len(documents):
             raise ValueError(
-                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one each."
+                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one list each."
             )
         unique: dict[Identity, tuple[Document, list[Document]]] = {}
         for document, found in zip(documents, candidates, strict=True):
@@ -202,7 +202,7 @@ class PairClassifier:
 
 
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
-    """Pair each document of the first stage with each of its list, and with each other document of the first stage."""
+    """Pair each first-stage document with each document of its list, and with each other first-stage document."""
     first_stage = {identity(document): document for document in documents}
     return [
         (first, second)

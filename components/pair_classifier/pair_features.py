@@ -89,8 +89,8 @@ def pair_features(
 
     Words are weighted by how rare they are. No feature depends on the scores or ranks of a retriever, which have a
     different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to the
-    best of the question, so all of its pairs must be passed together. There is a row per pair, and a column for each of
-    :data:`FEATURES`; for ``statistics`` see :func:`term_weights`.
+    best pair or passage, so all pairs of a question must be passed together. There is a row per pair, and a column for
+    each of :data:`FEATURES`; for ``statistics`` see :func:`term_weights`.
     """
     if not pairs:
         return np.zeros((0, len(FEATURES)), np.float32)
@@ -116,8 +116,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    """Compute the features of all pairs."""
-    # Only passages of the first stage come first in a pair: each has a row in the matrices of passages by passages.
+    # Only first-stage passages come first in a pair, so only these have rows in the matrices of passages by passages.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -154,7 +153,7 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # How well b fits the words that a leaves open, and how well both these and the further words of a.
+    # How well b fits the question's words that a lacks, and how well it fits both these and a's other words.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):
@@ -227,7 +226,7 @@ class _Texts:
         self.spoken = [f" {comparable(document.content or '')} " for document in pool]
         self.spoken_question = f" {comparable(question)} "
         numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
-        # Passages without a title do not share one.
+        # A passage without a title has a number of its own.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
         texts = [question, *names, *(document.content or "" for document in pool), *_find_names(question)]
@@ -280,7 +279,7 @@ class _Texts:
 
 
 class _Mentions:
-    """The mentions of the titles of passages in the question and in the texts of passages."""
+    """Which titles of passages the question mentions, and which the passages mention."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
         self.in_question = in_question
@@ -312,7 +311,7 @@ def _find_names(question: str) -> list[str]:
 
 
 def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
-    """Assign row and column to the words of texts."""
+    """Assign a row and a column to each word of the texts."""
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 
@@ -324,7 +323,7 @@ def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
 
 
 def _begins_run(values: Values) -> Values:
-    """Mark the values that differ from the one before."""
+    """Mark the values that differ from the value before them."""
     begins = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins

@@ -1,4 +1,4 @@
-"""The interface of a scorer of pairs: whether two documents are needed together."""
+"""The interface of pair scorers, which estimate whether two documents are needed together."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Pair = tuple[Document, Document]
 class PairScorer(Protocol):
     """Estimate whether two documents are needed together; ``warm_up``, ``to_dict`` and ``from_dict`` are optional.
 
-    ``together`` is optional too: true where a score is relative to the other pairs of the question, or cheap. Then all
-    pairs of a question are scored in one call; other engines score as few as possible.
+    ``together`` is optional too: true if scores are cheap, or relative to the other pairs of the question. Then all
+    pairs of a question are scored in one call; other engines are asked for as few pairs as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
         """Score all pairs of a question.
 
         :param question: The question.
-        :param pairs: Two documents each; where they are from two stages, the one of the first stage is first.
+        :param pairs: Two documents each; if only one is from the first stage, it comes first.
         :returns: For each pair, in order, the probability from 0 to 1 that both are needed (equation 2 of DR-RAG).
         """
 

@@ -1,4 +1,4 @@
-"""The scorer of pairs with a transformer."""
+"""The pair scorer that uses a transformer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pa
 from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
 
-# The pairs that are scored at once.
+# The number of pairs that are scored at once.
 _BATCH = 32
 # The most tokens of a question.
 QUESTION_TOKENS = 60
@@ -25,7 +25,7 @@ class TransformerPairScorer(Block):
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
     The model reads the question as its first text and the two documents, with a separator between them, as its second.
-    Both are read whole where they fit; else each is cut separately, so that a long one leaves room for the other.
+    Both are read whole if they fit; if not, each is cut separately, so that a long one leaves room for the other.
 
     ```python
     from haystack import Document
@@ -46,10 +46,10 @@ class TransformerPairScorer(Block):
     ):
         """Set the model; it is not loaded yet.
 
-        :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default that of
+        :param model: The folder, or the name on the hub, of a model trained to classify pairs; by default the one in
             ``PREFRAG_PAIR_CLASSIFIER``.
         :param backend: ``torch``, or ``onnx`` for the exported ``model.onnx`` in that folder.
-        :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
+        :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU if there is one.
         :param document_tokens: The most tokens of each document; by default both are read whole, or share the model's
             window.
         :raises ValueError: When a setting is invalid.
@@ -65,7 +65,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model, once; ClassifierMissing without one or its package, ValueError for too many tokens."""
+        """Load the model once; ClassifierMissing if it or its package is missing, ValueError for too many tokens."""
         with self._lock:
             if self._forward is not None:
                 return
@@ -120,8 +120,8 @@ class TransformerPairScorer(Block):
         # Tokenizers without a limit report a very large one.
         if needed > tokenizer.model_max_length:
             raise ValueError(
-                f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, and {needed} are set: "
-                "lower document_tokens."
+                f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, but the settings need "
+                f"{needed}: lower document_tokens."
             )
 
     def _probability(self, logits: Sequence[float]) -> float:
@@ -141,8 +141,8 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    The arrays have a row per pair, padded to the longest. Without ``document_tokens`` both documents are read whole
-    where the model has room, and else the longer one is cut, or both to the same length.
+    The arrays have a row per pair, padded to the longest. Without ``document_tokens`` both documents are read whole if
+    the model has room; if not, the longer one is cut, or both are cut to the same length.
     """
     texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.
@@ -170,8 +170,8 @@ def encode_pairs(
 def fewest_tokens(config: Any) -> int:
     """Find the fewest tokens with which a model keeps its attention.
 
-    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so. It is 0 for any
-    other model.
+    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so. Other models need
+    none, so for them this is 0.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0

@@ -1,4 +1,4 @@
-"""The scorer of pairs with boosted trees."""
+"""The pair scorer that uses boosted trees."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees
 class TreePairScorer(Block):
     """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
 
-    Their features are what two passages cover of the question and of each other (`pair_features`). They take some
-    milliseconds per question, need no PyTorch, and are trained in a minute on the questions of your own corpus. Two
-    files are shipped: trees that learnt the label of a pair as in equation 2, one positive to one negative, for a
-    selection with a threshold; and trees that learnt the label of a passage by its best pair, for a ranking.
+    The features are what two passages cover of the question and of each other (`pair_features`). The trees take some
+    milliseconds per question, need no PyTorch, and are trained in a minute on questions about your own corpus. Two
+    files are shipped. Trees for a selection with a threshold learnt whether a pair is positive, as in equation 2, with
+    as many positive as negative pairs. Trees for a ranking learnt whether a passage is needed, from its best pair.
 
     ```python
     from haystack import Document
@@ -41,10 +41,10 @@ class TreePairScorer(Block):
     ):
         """Set the trees; they are not read yet.
 
-        :param model: A file that ``prefrag train pairs`` has written; by default the trees that are shipped.
-        :param term_statistics: What analyses words and counts how frequent they are: the embedded store, or the
-            Elasticsearch retriever. Without it all words of four letters and more have the same weight, and the trees,
-            which were trained with it, judge worse.
+        :param model: A file written by ``prefrag train pairs``; by default the shipped trees.
+        :param term_statistics: The embedded store or the Elasticsearch retriever, which analyses words and counts how
+            frequent they are. Without it, all words of at least four letters have the same weight, and the trees judge
+            worse, because they were trained with it.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
             the linked retrievals. It has no effect on a file of your own.
         :raises ValueError: When the path is empty, or there are no trees of that label.
@@ -57,7 +57,7 @@ class TreePairScorer(Block):
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees; TreesMissing when there are none, ValueError when the file does not fit."""
+        """Load the trees; TreesMissing if there are none, ValueError if the file does not fit."""
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

@@ -1,6 +1,4 @@
-"""The check of ``prompts``: the product's, the plain ones, or a folder whose files replace the shipped ones."""
-
-from __future__ import annotations
+"""Check the setting ``prompts``: ``product``, ``plain``, or a folder whose files replace the shipped prompts."""
 
 from functools import cache
 from pathlib import Path
@@ -11,10 +9,10 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# Prompts that only the mode `product` shows, or that an operator writes.
+# Prompts that a folder cannot replace: one is used only with `product`, the other holds an operator's instructions.
 _OURS_ALONE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-# Stands for a stranger's words in the check of a form.
+# Stands for a stranger's words when the template of a passage is checked.
 _WORDS = "\0"
 
 
@@ -22,18 +20,18 @@ def check_prompts(prompts: Any) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder of prompts under the names of the shipped ones.
 
     Raises ValueError for anything else, and for a folder with a file that is not a prompt, that cannot be read as a
-    template, or that uses a variable which its prompt does not have.
+    template, or that uses a variable which its prompt lacks.
     """
     if prompts in MODES:
         return
     if prompts == "paper":
-        raise ValueError("prompts is 'paper': write plain, its name now, or the folder of a paper's own prompts.")
+        raise ValueError("prompts is 'paper': write plain, as it is called now, or name a folder of your own prompts.")
     if not isinstance(prompts, str) or not prompts or not (folder := Path(prompts).expanduser()).is_dir():
         raise ValueError(f"prompts is {prompts!r}: set it to {', '.join(MODES)} or a folder of prompts.")
-    # Notes may lie beside the prompts.
+    # The folder may also hold notes.
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]
     if not files:
-        raise ValueError(f"The folder {folder} holds no prompt: name a file {PASSAGE}.jinja or like one in {PROMPTS}.")
+        raise ValueError(f"The folder {folder} holds no prompt: add {PASSAGE}.jinja, or a file named as in {PROMPTS}.")
     for file in files:
         _check(file)
 
@@ -44,7 +42,7 @@ def own_names() -> list[str]:
 
 
 def variables_of(prompt: str) -> frozenset[str]:
-    """List the variables of a prompt: those of the shipped ones that the same component fills."""
+    """List the variables that a prompt may use: those of all shipped prompts of the same component."""
     if prompt == PASSAGE:
         return frozenset({"number", "title", "content"})
     of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}
@@ -70,7 +68,7 @@ def _check(file: Path) -> None:
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
     if (taken := next(tree.find_all(_FROM_ELSEWHERE), None)) is not None:
-        raise ValueError(f"{file}, line {taken.lineno}: a prompt takes nothing from another file.")
+        raise ValueError(f"{file}, line {taken.lineno}: a prompt may use no other file.")
     used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
     if used:
         known = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
@@ -80,8 +78,8 @@ def _check(file: Path) -> None:
 
 
 def _check_form(file: Path, text: str) -> None:
-    """Refuse a form of passages in which a stranger could write a line of the prompt."""
-    # Long enough to be wrapped, and several passages, because a form may depend on their numbers.
+    """Refuse a template of a passage if a stranger's words can begin a line, which could pass for the prompt's own."""
+    # The text is long, because the template may wrap it. There are three passages, because it may depend on the number.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

@@ -1,6 +1,4 @@
-"""The rendering of the prompts, which are Jinja templates in this folder or files of the user."""
-
-from __future__ import annotations
+"""Render the prompts, which are Jinja templates in this folder or files of the user."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -13,9 +11,9 @@ from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, bre
 
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
-# The errors that a template can raise; anybody may have written those of a folder.
+# The errors that a template can raise, whoever wrote it.
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
-# The file of a folder that says how a passage is written.
+# The template of a single passage, which only a folder of the user can hold.
 PASSAGE = "passage"
 # Every value passes through `finalize`: a question, an earlier turn or a reply may repeat what a stranger wrote.
 ENVIRONMENT = SandboxedEnvironment(
@@ -35,7 +33,7 @@ def _compile(path: Path, modified: int) -> Template:
 
 
 def own_file(prompt: str, prompts: str) -> Path | None:
-    """Find a prompt in a folder of the user."""
+    """Find a prompt in a folder of the user; None if it is not there."""
     if prompts in MODES:
         return None
     path = Path(prompts).expanduser() / f"{prompt}.jinja"
@@ -59,7 +57,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 
 
 def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
-    """Render a prompt, see :func:`prompt_path`, without blanks at its ends; ValueError for an unknown variable."""
+    """Render a prompt, found by :func:`prompt_path`, without blanks at its ends; ValueError if it cannot be filled."""
     path = prompt_path(prompt, prompts)
     quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:

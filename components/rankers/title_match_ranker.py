@@ -12,18 +12,18 @@ from prefrag.components.text.unicode_form import normalize_unicode
 # People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The paper's factors: if a title, or its core, equals the query, differs from it only in case, or is inside it.
+# The paper's factors for a title, or its core, that equals the query, differs from it only in case, or occurs in it.
 _WHOLE = (1.5, 1.2, 1.1)
 _CORE = (1.2, 1.1, 1.05)
 
 
 @component
 class TitleMatchRanker:
-    """Multiply the scores of documents whose title is, or is in, the query, then keep the best.
+    """Raise the scores of documents whose title equals the query or occurs in it, then keep the best.
 
     These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The first
-    factor that applies is used: the whole title comes before its core, the title without a parenthesis at its end. A
-    title is inside the query when it occurs there as whole words, in any case: "Art" is not in "party".
+    factor that applies is used. The whole title is tried first, then its core, without a parenthesis at its end. A
+    title is in the query if it occurs there as whole words, in any case: "Art" is not in "party".
 
     ```python
     from haystack import Document
@@ -78,11 +78,8 @@ class TitleMatchRanker:
                 return exact
             if name.casefold() == folded:
                 return case_insensitive
-            if _is_in(name.casefold(), folded):
+            # The plain test comes first, because it is quick and almost always negative.
+            named = name.casefold()
+            if named in folded and re.search(rf"(?<!\w){re.escape(named)}(?!\w)", folded):
                 return inside
         return 1.0
-
-
-def _is_in(title: str, query: str) -> bool:
-    # The plain test comes first, because it is quick and almost always negative.
-    return title in query and re.search(rf"(?<!\w){re.escape(title)}(?!\w)", query) is not None

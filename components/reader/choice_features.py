@@ -1,6 +1,4 @@
-"""The features by which one of the best answers is chosen, after the encoder has looked at each of them again."""
-
-from __future__ import annotations
+"""The features from which the trees choose one of the best answers, after the encoder has looked at each again."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from prefrag.components.text.title_mentions import comparable
 #: How many of the best answers are looked at again.
 MOST = 5
 _WH = ("who", "when", "where", "which", "what", "how", "or")
-# Features of the span that are passed on.
+# The span features that are used here too.
 _PASSED = (
     "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none", "read_rank", "in_best_read",
     "holds_best_read", "words", "has_capital", "has_digit", "share_in_question", "is_in_question", "is_own_title",
@@ -35,14 +33,10 @@ FEATURES = (
 
 
 def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, float]], look: SecondLook) -> Values:
-    """Compute the features of the best answers.
+    """Compute the features of the best answers, a row each; see :data:`FEATURES`.
 
-    :param question: The question.
-    :param spans: The spans.
-    :param ranked: The place and the score of the best span of each answer, the best answer first; at least one, and
-        only the first :data:`MOST` count.
-    :param look: The second look at the passages.
-    :returns: A row for each of the answers that count; see :data:`FEATURES`.
+    :param ranked: The index and the score of each answer's best span, the best answer first. There is at least one, and
+        only the first :data:`MOST` get a row.
     """
     shares = answer_shares([score for _, score in ranked])
     ranked = ranked[:MOST]
@@ -68,12 +62,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
 
 
 def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
-    """Rank the different answers among spans.
-
-    :param spans: The spans.
-    :param scores: Their scores.
-    :returns: For each answer the place and the score of its best span, the best answer first.
-    """
+    """Rank the different answers among spans: the index and the score of each one's best span, best answer first."""
     best: dict[str, tuple[int, float]] = {}
     for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
         if key and (key not in best or score > best[key][1]):

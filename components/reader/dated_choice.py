@@ -1,6 +1,4 @@
-"""The answer to a question about which of two things is earlier or later, from the dates in their passages."""
-
-from __future__ import annotations
+"""Answers questions about which of two things is earlier or later, from the dates in their passages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,9 +27,9 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
-# Words do not show how far a "not" reaches, so a question with one is not decided here.
+# The words do not tell what a "not" applies to, so a question with a negation is not decided here.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
-# The dates of a life stand in the first brackets of a passage, near its beginning.
+# A passage about a person gives both dates of the life in its first brackets, near its beginning.
 _BEGINNING = 400
 _NEAR = 60
 
@@ -42,10 +40,10 @@ Passage = tuple[str, str]
 class DatedChoice:
     """The one of two things that a question asks for.
 
-    :param name: Its name.
-    :param place: The place of its passage.
-    :param dated: The place of the passage that states the date: its own, or for example its director's.
-    :param begin: Where the date stands in the text of that passage, in characters.
+    :param name: Its title, without brackets.
+    :param place: The index of its passage.
+    :param dated: The index of the passage that states the date: its own or, for example, its director's.
+    :param begin: The character of that passage's text at which the date begins.
     """
 
     name: str
@@ -68,12 +66,10 @@ class _Dates:
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
-    """Choose between the two things that a question offers, each the title of a passage, by their dates.
+    """Choose one of the two things that a question in English offers, by their dates.
 
-    :param question: The question, in English.
-    :param passages: Title and text of each.
-    :returns: The choice; None if the question does not offer two things, denies something or asks for something else,
-        or if a date is missing or both are the same.
+    None if the question does not offer the titles of two passages, contains a negation, or does not ask which is
+    earlier or later; or if a date is missing or both are the same.
     """
     places = find_offered(question, passages)
     if places is None:
@@ -96,12 +92,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
 
 def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
-    """Find the passages of the two things that a question offers, on both sides of an "or".
-
-    :param question: The question.
-    :param passages: Title and text of each.
-    :returns: The places of the two passages with these titles; None unless there are two.
-    """
+    """Find the indices of the two passages whose titles stand before and after an "or"; None unless there are two."""
     places = {
         key: place
         for place, (title, _) in reversed(list(enumerate(passages)))
@@ -120,7 +111,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date that counts: that of the thing itself, or of a person whom its passage mentions."""
+    """Find the date of a thing or, if the question asks for it, of its director or the like; and its passage."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first
@@ -157,6 +148,6 @@ def _find_after(cue: re.Pattern[str], text: str) -> _Date | None:
 
 def _read_date(match: re.Match[str]) -> _Date:
     month, day = match["month"] or match["month2"], match["day"] or match["day2"]
-    # A year without a month counts as its middle.
+    # A year without a month counts as the middle of that year.
     months = _MONTHS.index(month.lower()) + int(day) / 32 if month else 6
     return _Date(int(match["year"]) + months / 12, match.start())

@@ -1,6 +1,4 @@
-"""What the encoder says about a question's passages: a probability for each span, and for yes, no and no answer."""
-
-from __future__ import annotations
+"""The encoder's output for a question's passages: a probability for each span, and for yes, no and no answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +20,12 @@ _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
 @dataclass(frozen=True)
 class Scored:
-    """An input of the encoder with its output.
+    """An input of the encoder, and its output.
 
     :param encoded: The input.
-    :param start: For each token its score as the start of the answer.
-    :param end: For each token its score as the end of the answer.
-    :param kind: The scores of a span, yes, no and none.
+    :param start: Each token's score as the start of the answer.
+    :param end: Each token's score as the end of the answer.
+    :param kind: The scores of the four kinds of answer: a span, yes, no and none.
     """
 
     encoded: ReaderInput
@@ -37,19 +35,19 @@ class Scored:
 
 
 class EncoderScores:
-    """The scores of the encoder, normalised over all passages of a question.
+    """The encoder's scores, normalised over all passages of a question.
 
-    :param parts: The inputs with their outputs; more than one where the passages do not fit into one.
+    :param parts: The inputs with their outputs; several if the passages do not fit into one.
     """
 
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        # The shares of a span, yes, no and none, from the part that is likeliest to hold an answer.
+        # The probabilities of the four kinds, from the input that is likeliest to hold an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
-    # Computed only when used: most inputs are asked for their kinds alone.
+    # Computed only when used: most callers need only `kinds`.
     @cached_property
     def _passage(self) -> Values:
         before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
@@ -68,12 +66,12 @@ class EncoderScores:
 
     @cached_property
     def start(self) -> Values:
-        """The logarithm of the probability of each token as the start of the answer."""
+        """The log probability of each token as the start of the answer."""
         return _log_shares(np.concatenate([part.start for part in self._parts]), self._passage >= 0)
 
     @cached_property
     def end(self) -> Values:
-        """The logarithm of the probability of each token as the end of the answer."""
+        """The log probability of each token as the end of the answer."""
         return _log_shares(np.concatenate([part.end for part in self._parts]), self._passage >= 0)
 
     @cached_property
@@ -85,23 +83,23 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find the logarithms of each span's probabilities as start and as end; low ones off the borders of tokens."""
+        """Find each span's log probabilities of start and end; :data:`LEAST` where it begins or ends inside a token."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Add up the probability of the start for each passage."""
+        """Compute the probability that the answer starts in each passage."""
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
-        """The first and last token of each span that begins at one of the likeliest starts, the likeliest first."""
+        """The first and last token of each span that begins at one of the likeliest starts, likeliest span first."""
         firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
-        # The tokens of a passage stand together.
+        # A passage's tokens are contiguous, so a span with both ends in one passage lies within it.
         of = np.append(self._passage, -2)[np.minimum(lasts, len(self._passage))]
         inside = (of >= 0) & (of == self._passage[firsts][:, None])
         first, last = np.broadcast_to(firsts[:, None], lasts.shape)[inside], lasts[inside]
@@ -109,7 +107,7 @@ class EncoderScores:
         return list(zip(first[order].tolist(), last[order].tolist(), strict=True))
 
     def best_spans(self, most: int) -> list[SpanCandidate]:
-        """List the likeliest spans, the likeliest first."""
+        """List up to ``most`` spans, the likeliest first."""
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
         for start, end in self._likeliest[: 3 * most]:
             passage = int(self._passage[start])

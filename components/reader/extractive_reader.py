@@ -1,4 +1,4 @@
-"""The reader that ships: a small encoder and boosted trees, which find the answer in the text of documents."""
+"""The shipped reader: a small encoder and boosted trees that find the answer in the text of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from haystack import Document, default_to_dict
 
-from prefrag.components.block import Block, check_range, check_whole
+from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
@@ -46,10 +46,13 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The most encodings at once. Each takes 35 MB, which the process keeps; the rest of a question takes a third of the
-# time of its encodings, in one thread at a time.
+# The most documents to read, as in training; of more, those in the pairs most likely to be needed together.
+_MOST_DOCUMENTS = 5
+_MOST_CANDIDATES = 5
+# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the rest of a
+# question takes a third as long as its encodings, and runs in one thread at a time.
 _MOST_AT_ONCE = 4
-# How many encoder inputs with their scores (some 20 kB each) and how many readings are kept: those of current runs.
+# How many encoder inputs with their scores (some 20 kB each), and how many readings, are kept for runs in progress.
 _KEPT, _KEPT_READINGS = 256, 64
 
 Passage = tuple[str, str]
@@ -57,17 +60,18 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """What the training of a reader measured.
+    """The thresholds of a reader and its success rates, as measured by its training.
 
-    :param threshold: The probability from which an answer is given.
-    :param probable: The probability from which its sentence is given.
-    :param dated_choice: The share of choices between two dates that are right.
-    :param other_choice: The share of right ones among other choices of two things; none is surer than this.
-    :param comparison: The same for yes and no to a comparison of anything but countries.
-    :param other_time: The same for answers about another time than the question's.
+    :param threshold: The least probability at which an answer is given.
+    :param probable: The least probability at which the sentence of an answer is given.
+    :param dated_choice: The share of right answers among choices by date, used as their probability.
+    :param other_choice: The share of right answers among other choices of two things; their probability is at most
+        this.
+    :param comparison: The same for yes-or-no questions that compare anything but countries.
+    :param other_time: The same for answers about another time than the question.
     """
 
-    # A reader in training has no card yet, and is only asked for candidates.
+    # The defaults are for a reader in training, which has no card yet: only its candidates are used.
     threshold: float = 1.0
     probable: float = 0.5
     dated_choice: float = 1.0
@@ -84,7 +88,7 @@ class _Parts:
         self.card = card
         self._tokenizer, self._session = tokenizer, session
         self._free = threading.Semaphore(min(_MOST_AT_ONCE, os.cpu_count() or 1))
-        # The passages of a run are read at each step, and only the new ones have to be encoded.
+        # A run reads its passages again at each step, and only the new ones have to be encoded.
         self.score = lru_cache(maxsize=_KEPT)(self._score)
 
     def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
@@ -100,11 +104,11 @@ class _Parts:
 
 
 class _Reading:
-    """Documents to read for a question; the same unchanged objects, as at each step of a run, have the same key."""
+    """Documents to read for a question, as a key of the cache: the same objects, if unchanged, make equal keys."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
-        settings = (reader.model, reader.max_documents, reader.candidates, os.getpid())
+        settings = (reader.model, os.getpid())
         self._key = (*settings, question, *((id(one), one.content, repr(one.meta)) for one in documents))
 
     def __hash__(self) -> int:
@@ -115,10 +119,11 @@ class _Reading:
 
 
 class ExtractiveReader(Block):
-    """Answer a question with a span of a document, or with yes or no, and estimate whether that is right.
+    """Answer a question with a span of a document, or with yes or no, and estimate how likely that is right.
 
-    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together; boosted trees rank its proposals
-    together with names, dates, numbers and phrases, and other trees estimate the probability. No PyTorch, no network.
+    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together. Boosted trees rank its proposals
+    together with names, dates, numbers and phrases; other trees estimate the probability. It needs no PyTorch and no
+    network.
 
     ```python
     from haystack import Document
@@ -129,53 +134,35 @@ class ExtractiveReader(Block):
     ```
     """
 
-    def __init__(
-        self,
-        model: str | None = None,
-        threshold: float | None = None,
-        max_documents: int = 5,
-        candidates: int = 5,
-    ):
+    def __init__(self, model: str | None = None, threshold: float | None = None):
         """Set the model; it is not loaded yet.
 
-        :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
-        :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
-            card.
-        :param max_documents: The most documents to read, by default as many as in training; if there are more, those in
-            the best pairs are read.
-        :param candidates: The most candidates of a question.
+        :param model: A folder that ``prefrag train reader`` has written; by default the shipped reader.
+        :param threshold: The least probability at which an answer is given, from 0 to 1; by default the one on the
+            model's card.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
         check_range(0, 1, threshold=threshold)
-        check_whole(1, max_documents=max_documents, candidates=candidates)
         self.model = model
         self._threshold = threshold
-        self.max_documents = max_documents
-        self.candidates = candidates
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the reader.
 
         :returns: Its parameters as plain values.
         """
-        return default_to_dict(
-            self,
-            model=self.model,
-            threshold=self._threshold,
-            max_documents=self.max_documents,
-            candidates=self.candidates,
-        )
+        return default_to_dict(self, model=self.model, threshold=self._threshold)
 
     @property
     def threshold(self) -> float:
-        """The probability from which an answer is given, from 0 to 1."""
+        """The least probability at which an answer is given, from 0 to 1."""
         return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     @property
     def probable(self) -> float:
-        """The probability from which the sentence of an answer is given, from 0 to 1."""
+        """The least probability at which the sentence of an answer is given, from 0 to 1."""
         return self._loaded().card.probable
 
     def warm_up(self) -> None:
@@ -201,7 +188,7 @@ class ExtractiveReader(Block):
         return list(_read(_Reading(self, question, documents)))
 
     def _read(self, question: str, documents: Sequence[Document]) -> Sequence[Candidate]:
-        documents = choose_documents(question, documents, self.max_documents)
+        documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         passages = _passages(documents)
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
@@ -235,7 +222,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """The weight of a word, from the vocabulary of the encoder."""
+        """Weighs a word by its rarity, taken from the encoder's vocabulary."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -260,13 +247,14 @@ class ExtractiveReader(Block):
         elif said_at_another_time(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The others share the rest in proportion to their scores, none of them more than the first.
+        # The other answers share the remaining probability by their scores; none gets more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
-        for (place, _, _), share in zip(chosen[: self.candidates], shares, strict=False):
+        for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # Unsure if a newer document may contradict it, or its document calls itself superseded, a draft or old.
+                # At most probable if a newer document may contradict the answer, or if its document calls itself
+                # superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -280,7 +268,7 @@ class ExtractiveReader(Block):
         return found
 
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
-        # What stands before the text is its title, which states nothing by itself.
+        # With a negative `begin` the span is in the title, which states nothing by itself.
         return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
@@ -290,7 +278,7 @@ class ExtractiveReader(Block):
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
         if asks_to_compare(question):
-            # What the trees learnt about countries says nothing about shipyards.
+            # The trees learnt to compare countries, which teaches them nothing about, say, shipyards.
             limit = self._loaded().card.comparison
             yes = min(max(yes, 1 - limit), limit)
         place, sentence = _best_sentence(question, passages, self.weight)
@@ -321,9 +309,9 @@ def _passages(documents: Sequence[Document]) -> list[Passage]:
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
-    """Find where an answer is stated: among all places that have it, in the sentence that holds most of the question.
+    """Find the span that states an answer best: of its equal spans, the one whose sentence covers most of the question.
 
-    Among equals, a current document comes first, then the newer one.
+    If several cover as much, one of a current document is preferred, then one of a newer document.
     """
 
     def rank(other: int) -> tuple[float, bool, str, bool]:
@@ -335,7 +323,7 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 
 def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether every place of an answer speaks of another time than the question."""
+    """Check whether every span with this answer is about another time than the question."""
     return all(look.is_of_another_time(spans.candidates[other]) for other in _same_answers(place, spans))
 
 
@@ -366,10 +354,8 @@ def _load(folder: Path, process: int) -> _Parts:
 
 
 def read_card(file: Path) -> ReaderCard:
-    """Read what the training of a reader measured.
+    """Read the card of a reader; if there is no file, the reader is in training and has the defaults.
 
-    :param file: The file of its card.
-    :returns: The card; without a file, that of a reader in training.
     :raises ReaderMissing: When the file is not a card.
     """
     if not file.is_file():
@@ -383,20 +369,20 @@ def read_card(file: Path) -> ReaderCard:
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
-    """Find the sentence with most of the question's words."""
+    """Find the sentence that covers most of the question, and the index of its passage."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     asked = question_weights(question, weight)
     return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
 
 
-# All pairs of these are scored, in some milliseconds.
+# How many documents are compared: all their pairs are scored in some milliseconds.
 _MOST = 20
-# How much the order counts where no pair is likely, as in the linked retrieval.
+# How much the order of the documents counts if no pair is likely, as in the linked retrieval.
 _RANK_WEIGHT = 0.05
 
 
 def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose the documents that are in the pairs most likely to be needed together."""
+    """Choose the documents of the pairs that are most likely to be needed together."""
     if len(documents) <= number:
         return list(documents)
     compared = documents[: max(_MOST, number)]

@@ -1,6 +1,4 @@
-"""Check whether a newer document of the same source says something other than the answer that was found."""
-
-from __future__ import annotations
+"""Checks whether a newer document of the same source states another answer than the one that was found."""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +16,9 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# A passage is about the same thing if its best sentence covers _SHARE as much of the question as the answer's sentence,
-# which must cover _LEAST of it. A candidate is an answer only if its score is within _MARGIN of the best one.
+# The sentence of the best answer must cover _LEAST of the question. A passage is about the same thing if its best
+# sentence covers at least _SHARE as much as that. A candidate counts only if its score is within _MARGIN of the best
+# one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -32,17 +31,15 @@ def find_newer_answer(
 ) -> tuple[bool, int]:
     """Find out whether a newer document covers what is asked, and which answer to use.
 
-    Any current document of the source counts as newer than one that calls itself superseded, a draft or old.
-    Otherwise a document without a date counts as neither newer nor older than another.
+    Any current document of the source counts as newer than one that calls itself superseded, a draft or old. Otherwise
+    a document without a date counts as neither newer nor older than another.
 
-    :param question: The question.
-    :param chosen: The spans of the best answers and their scores, the best first.
-    :param spans: The spans.
-    :param documents: The documents of the passages.
+    :param chosen: The indices of the best answers' spans and their scores, the best first.
     :param look: Measures how much of the question each passage and candidate covers.
-    :returns: Whether a newer document covers the same thing without stating the same answer; and the index in `chosen`
-        of the answer to use: that of the newest document whose sentence covers at least as much of the question, or 0
-        (the best answer) if there is none, or if the question names a year or asks about the past.
+    :returns: Whether some document about the same thing is newer than all that state the best answer; and the index in
+        `chosen` of the answer to use. That is the answer of the newest document whose sentence covers at least as much
+        of the question, or 0 (the best answer) if there is none, or if the question names a year or asks about the
+        past.
     """
 
     def held(place: int) -> float:
@@ -66,7 +63,7 @@ def find_newer_answer(
         and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
     }
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
-    # Empty only if all of them are marked as superseded, drafts or old.
+    # `best` is empty only if all of them are marked as superseded, drafts or old.
     best, found = [current[passage] for passage in of_best if passage in current], 0
     if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0

@@ -1,6 +1,4 @@
-"""Whether an answer speaks of another time than the question: the year before, the week after."""
-
-from __future__ import annotations
+"""Tells whether an answer is about another time than the question: the year before, the week after."""
 
 import re
 
@@ -12,24 +10,20 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "may" is rarely a month.
+    # Case matters, because "may" is seldom a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
-# Brackets tell which thing is meant, such as "(1932 film)", and not a time.
+# Brackets in a question tell which thing is meant, as in "(1932 film)", and not a time.
 _ASIDE = re.compile(r"\([^)]*\)")
 
 
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
-    """Check whether the clause of an answer names another year, ordinal, month or weekday than the question.
+    """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
-    :param question: The question.
-    :param sentence: The sentence of the answer.
-    :param begin: Where the answer begins in it.
-    :param end: Where the answer ends in it.
-    :returns: Whether question and clause name times of one kind, but none in common, and the answer itself is not of
-        that kind.
+    They count only if question and clause have none of that kind in common, and the answer itself
+    (``sentence[begin:end]``) contains none.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]

@@ -1,6 +1,4 @@
-"""What a question asks for, as far as its words show it."""
-
-from __future__ import annotations
+"""Tells from the words of a question what kind of answer it asks for."""
 
 import re
 
@@ -28,7 +26,7 @@ _POLITE = re.compile(
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
-# Words that nearly every English question has, and few other languages have.
+# Nearly every English question has one of these words; few questions in other languages do.
 _ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
@@ -64,10 +62,10 @@ _COMPARED = (
 )
 _TEXTS = "documents?|sources?|passages?|files?|papers?|articles?|reports?|notes?|pages?|texts?"
 _BEYOND_SPANS = re.compile(
-    # A difference of two things, each of which its own passage describes.
+    # A difference between two things that separate passages describe.
     rf"\bhow (?:many|much)(?: \w+)? (?:{_COMPARED})\b(?! than\b).*\bthan\b"
     r"|\bdifference in \w+(?: \w+)? between\b|\b(?:age|height|length|size|weight|price) difference between\b"
-    # A comparison that names nothing to choose from.
+    # A comparison that does not name the things to choose from.
     rf"|^\W*(?:which|who|what)(?: one)?(?: of (?:the|these|those|them|both)(?: two| three| four)?)?(?: \w+){{0,3}}"
     rf" (?:the )?(?:{_COMPARED})\W*$"
     # A count over the sources, or over several things at once.
@@ -75,7 +73,7 @@ _BEYOND_SPANS = re.compile(
     r"|\bhow many of (?:them|these|those)\W*$"
     rf"|\bhow many (?:(?:{_TEXTS}) (?:mention|say|state|contain|name|refer|are there|do )\w*)"
     r"|\bhow many .*\b(?:altogether|combined|taken together)\W*$"
-    # A task, whose outcome is a text of its own.
+    # A task, whose result is a new text.
     r"|^\W*(?:please |can you |could you )?(?:compare|contrast|list|summari[sz]e|translate|write|rewrite|draft)\b",
     re.I,
 )
@@ -92,30 +90,21 @@ _CLAUSE = re.compile(
 
 
 def asks_yes_no(question: str) -> bool:
-    """Check whether a question is answered by yes or no.
-
-    :param question: The question, in English.
-    :returns: Whether it begins with a verb as such questions do, and offers no choice.
-    """
+    """Check whether a question in English asks for yes or no: it begins with a verb and offers no choice."""
     first = comparable(question).partition(" ")[0]
     return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
 
 
 def asks_to_compare(question: str) -> bool:
-    """Check whether a yes-or-no question compares two things by anything but their countries.
-
-    :param question: The question, in English.
-    :returns: Whether it has a word that compares, and none about countries or nationalities.
-    """
+    """Check whether a yes-or-no question compares two things by anything but country or nationality."""
     return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
 
 
 def question_head(question: str) -> str:
-    """Cut a question before the first clause that describes a thing.
+    """Keep what follows the question word, up to the first clause that describes something.
 
-    :param question: The question, in English.
-    :returns: "founded the school" of "Who founded the school that trained the designer of ...?"; without such a clause,
-        all that follows the question word.
+    "founded the school" of "Who founded the school that trained the designer of ...?"; everything, if there is no such
+    clause.
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0
@@ -134,7 +123,7 @@ def asks_how_to(question: str) -> bool:
 
 
 def asks_beyond_spans(question: str) -> bool:
-    """Check whether a question asks for what no passage states."""
+    """Check whether a question asks for a difference, a count or a new text, which no passage states."""
     return _BEYOND_SPANS.search(question) is not None
 
 
@@ -145,7 +134,7 @@ def looks_english(question: str) -> bool:
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
         return False
     asking = next((place for place, word in enumerate(words) if word in _ENGLISH_ASKS | _OTHERS_ASK), len(words))
-    # What comes first decides, because names and titles of any language may follow.
+    # The first question word decides, because names and titles in any language may follow it.
     if asking < len(words) and (words[asking] in _OTHERS_ASK or asking < _NEAR_THE_BEGINNING):
         return words[asking] in _ENGLISH_ASKS
     held = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
@@ -153,7 +142,7 @@ def looks_english(question: str) -> bool:
 
 
 def asked_for(question: str) -> list[float]:
-    """Mark the words that tell what a question asks for."""
+    """Compute the features of the kind of answer that a question asks for; see :data:`ASKED_FEATURES`."""
     words = set(comparable(question).split())
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 

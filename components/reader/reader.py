@@ -1,7 +1,5 @@
 """The interface of a reader, which answers a question from documents and says how sure it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -17,9 +15,9 @@ class Candidate:
 
     :param text: The answer: a span of a document, ``yes`` or ``no``.
     :param kind: ``span``, ``yes``, ``no``, or ``steps`` for a span that answers how to do something.
-    :param document: The document that holds the span, or that speaks most for yes or no.
-    :param sentence: The sentence in it that states the answer.
-    :param probability: How likely the answer is right, from 0 to 1; those of all candidates add up to 1 at most.
+    :param document: The document that holds the span or, for yes and no, the sentence.
+    :param sentence: The sentence that states the answer or, for yes and no, covers most of the question.
+    :param probability: How likely the answer is right, from 0 to 1; over all candidates the sum is at most 1.
     """
 
     text: str
@@ -34,19 +32,19 @@ class Reader(Protocol):
 
     @property
     def threshold(self) -> float:
-        """The probability from which an answer is given, from 0 to 1."""
+        """The least probability at which an answer is given, from 0 to 1."""
 
     @property
     def probable(self) -> float:
-        """The probability from which the sentence of an answer is given, from 0 to 1."""
+        """The least probability at which the sentence of an answer is given, from 0 to 1."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find the possible answers of a question in documents.
 
         :param question: The question.
         :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first; none where no document says anything, or the question is one
-            that the reader cannot answer.
+        :returns: The candidates, the likeliest first; none if the documents are empty or the reader cannot answer
+            questions of this kind.
         """
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -59,4 +57,4 @@ class Reader(Protocol):
 
 
 class ReaderMissing(Missing):
-    """Report that there is no trained reader, or no package that runs it; the message states what to do."""
+    """Report that there is no trained reader, or no package that runs it; the message says what to do."""

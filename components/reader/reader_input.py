@@ -1,7 +1,5 @@
 """The input of the reader's encoder: a question and passages as one sequence of tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +9,9 @@ from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
-# How many texts keep their tokens: a passage is read with the others of its step, with those of the next, and alone.
+# How many texts keep their tokens: a passage is read with the others of its step, again in the next step, and alone.
 _KEPT = 256
-# `PMID 23649844` names a record, and says nothing about it.
+# `PMID 23649844` is the number of a record, and says nothing about its content.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
 
@@ -24,9 +22,9 @@ class ReaderInput:
     :param ids: The numbers of the tokens, at most :data:`LONGEST`.
     :param types: For each token 0 in the question and 1 in the passages.
     :param texts: The text of each passage as the encoder sees it, title first.
-    :param passage: For each token the place of its passage; -1 where it belongs to none.
-    :param begin: For each token where it begins in that text, in characters.
-    :param end: For each token where it ends in that text, in characters.
+    :param passage: For each token the index of its passage; -1 if it belongs to none.
+    :param begin: For each token the character of the passage's text at which it begins.
+    :param end: For each token the character of the passage's text at which it ends.
     """
 
     ids: list[int]
@@ -38,11 +36,7 @@ class ReaderInput:
 
 
 def load_tokenizer(file: Path) -> Any:
-    """Load the tokenizer.
-
-    :param file: A ``tokenizer.json``.
-    :returns: A ``tokenizers.Tokenizer`` that neither cuts nor pads.
-    """
+    """Load a ``tokenizer.json`` as a ``tokenizers.Tokenizer`` that neither cuts nor pads."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(file))
@@ -52,12 +46,7 @@ def load_tokenizer(file: Path) -> Any:
 
 
 def passage_text(title: str, text: str) -> str:
-    """Write a passage as the encoder sees it.
-
-    :param title: Its title; empty where it has none.
-    :param text: Its text.
-    :returns: The title, a full stop and the text; the text alone where the title is the number of a record.
-    """
+    """Put title and full stop before a text; the text alone if the title is empty or the number of a record."""
     title = title.strip()
     return f"{title}. {text}" if title and not _RECORD_NUMBER.fullmatch(title) else text
 
@@ -65,13 +54,8 @@ def passage_text(title: str, text: str) -> str:
 def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], longest: int = LONGEST) -> ReaderInput:
     """Make the input of the encoder: the question, then the passages, each ended by a separator.
 
-    If they are too long together, the ends of the longest passages are cut off, all to the same length.
-
-    :param tokenizer: See :func:`load_tokenizer`.
-    :param question: The question; of a long one the first 64 tokens are read.
-    :param passages: Title and text of each.
-    :param longest: The most tokens in all.
-    :returns: The input.
+    Only the first 64 tokens of the question are read. If the passages are too long together, the longest are cut at the
+    end, all to the same length, so that no more than ``longest`` tokens are left.
     """
     texts = [passage_text(title, text) for title, text in passages]
     (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))

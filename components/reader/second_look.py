@@ -1,6 +1,4 @@
-"""The second look of the encoder at a candidate: marked in its sentence, and in its passage without the others."""
-
-from __future__ import annotations
+"""The encoder's second look at a candidate: marked in its sentence, and in its passage read alone."""
 
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
@@ -24,9 +22,8 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """The passages of a question, to look once more at single candidates.
+    """Judges single candidates once more, against the question and its passages.
 
-    :param question: The question.
     :param passages: Title and text of each passage.
     :param weight: The weight of a word, from 0 to 1.
     :param score: Lets the encoder read passages.
@@ -59,7 +56,7 @@ class SecondLook:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
-        """Let the encoder judge a candidate that is marked in its sentence: the logarithm of the odds of its answer."""
+        """Let the encoder read a candidate marked in its sentence: the log odds that it finds an answer there."""
         span, _, _, none = self._read(self.marked(candidate)).kinds
         return float(np.log(span + _LEAST) - np.log(none + _LEAST))
 
@@ -68,16 +65,16 @@ class SecondLook:
         return self._read([self._passages[candidate.passage]])
 
     def holds_of(self, candidate: SpanCandidate) -> float:
-        """Measure how much of the question the sentence of a candidate holds with its title, from 0 to 1."""
+        """Measure how much of the question a candidate's sentence and title cover, from 0 to 1."""
         return held_weight(self._asked, self._held(candidate))
 
     def most_of(self, passage: int) -> float:
-        """Measure how much of the question the best sentence of a passage holds with its title, from 0 to 1."""
+        """Measure how much of the question the best sentence of a passage covers with the title, from 0 to 1."""
         title = self._titles[passage]
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def is_of_another_time(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate speaks of another time than the question."""
+        """Check whether a candidate is about another time than the question."""
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
             return False
@@ -87,18 +84,19 @@ class SecondLook:
         return is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
-        """Measure how much the sentence of a candidate holds, its title included, from 0 to 1.
+        """Measure how much of the question, and of its head, a candidate's sentence and title cover, from 0 to 1.
 
-        The measures are of the question's words, of its head's, and of the most that another passage's sentence adds.
+        The third value is the largest share of the question that a sentence of another passage adds.
         """
         held = self._held(candidate)
         added = held_weight(self._asked, self._second(candidate)[1] - held)
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the rarest word of the question that is absent, from 0 to 1: another thing may be meant.
+        """Weigh the question's rarest absent word, from 0 to 1: the text may be about another thing.
 
-        In turn: absent from all passages, from its own, from its sentence and title, and the same for the head.
+        The word is absent from all passages, from the candidate's passage, and from its sentence and title; the fourth
+        value is for words of the question's head that are absent from sentence and title.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
@@ -110,7 +108,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence, and add the sentence of another passage that holds most of the rest."""
+        """Mark a candidate in its sentence, and add the sentence of another passage that covers most of the rest."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
@@ -127,7 +125,7 @@ class SecondLook:
         return self._score(self._question, passages)
 
     def _sentence_of(self, candidate: SpanCandidate) -> int:
-        """Find the sentence of a candidate; for a title, the one below it that holds most of the question's words."""
+        """Find a candidate's sentence; for a title, the sentence of its text that covers most of the question."""
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]

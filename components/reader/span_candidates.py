@@ -1,7 +1,5 @@
 """The spans of a passage that may be an answer: dates, numbers, names, quotations, and short phrases."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -10,7 +8,7 @@ from prefrag.components.reader.reader_input import passage_text
 KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
-# A word of a phrase; a phrase ends before a word that only joins.
+# A word of a phrase; joining words end a phrase.
 _INSIDE = (
     r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
     r"[a-z-]{3,}"
@@ -48,7 +46,8 @@ _PATTERNS = (
     ),
 )
 _FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
-# Between two sentences, or a title and its text; initials and abbreviated names end in fewer small letters.
+# The border of two sentences, or of title and text. Three small letters come before it, because initials and
+# abbreviated names end in fewer.
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _STRIPPED = " .,;:'\u2019\u2018-"
 _JOINING_WORDS = (
@@ -64,11 +63,11 @@ _LONGEST = 80
 class SpanCandidate:
     """A span that may be the answer.
 
-    :param passage: The place of its passage.
+    :param passage: The index of its passage.
     :param text: The span.
-    :param kind: One of :data:`KINDS`; ``title`` for that of the passage, ``read`` where only the encoder proposes it.
-    :param begin: Where it begins in the passage as the encoder sees it, in characters.
-    :param end: Where it ends there.
+    :param kind: One of :data:`KINDS`; ``title`` is the passage's title, ``read`` a span that only the encoder proposes.
+    :param begin: The character at which it begins in the passage as the encoder sees it.
+    :param end: The character at which it ends there.
     """
 
     passage: int

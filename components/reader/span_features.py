@@ -1,7 +1,5 @@
 """The features of spans that may be an answer, for the trees of the reader."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -38,7 +36,7 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
-# How many passages (each with its question), texts and words are kept: runs in progress read them at each step.
+# How many passages (each with its question), texts and words are kept: runs in progress need them at each step.
 _KEPT_PASSAGES, _KEPT_TEXTS, _KEPT_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
@@ -62,8 +60,8 @@ class Spans:
     """The candidates of a question with their features.
 
     :param candidates: The spans.
-    :param keys: For each span the text that equal answers share, see :func:`answer_key`.
-    :param rows: Their features, a row each; see :data:`FEATURES`.
+    :param keys: For each span the text that equal answers share; see :func:`answer_key`.
+    :param rows: The features, one row per span; see :data:`FEATURES`.
     """
 
     candidates: list[SpanCandidate]
@@ -79,7 +77,7 @@ def answer_key(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Cut a word in lower case to five letters; a shorter one loses the s of a plural."""
+    """Cut a lower-case word to five letters; one of five letters or fewer loses a plural s."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -90,11 +88,9 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 class PassageWords:
-    """A passage as words with their places.
+    """The words of a passage: where they begin, and what each weighs for a question.
 
-    :param title: The title.
-    :param text: The text.
-    :param asked: The weights of the stems of the question.
+    :param asked: The weights of the question's stems.
     """
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
@@ -113,24 +109,18 @@ class PassageWords:
         edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
         self.sentence_covers = [held_weight(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
         self.years = [int(year) for year in YEAR.findall(text)]
-        # Where brackets begin and end, to know what stands inside.
-        self.in_brackets = _bracketed(self.text)
-
-
-def _bracketed(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\([^()]*\)", text)]
+        # Where brackets begin and end, to tell what is inside them.
+        self.in_brackets = [match.span() for match in re.finditer(r"\([^()]*\)", self.text)]
 
 
 def span_features(
     question: str, passages: Sequence[tuple[str, str]], scores: EncoderScores | None, weight: WordWeight
 ) -> Spans:
-    """Compute the features of all spans of passages that may answer a question.
+    """Find all spans of passages that may answer a question, and compute their features.
 
-    :param question: The question.
     :param passages: Title and text of each.
-    :param scores: What the encoder says of them; None leaves its features empty.
+    :param scores: The encoder's scores of the passages; None leaves the features that depend on them empty.
     :param weight: The weight of a word, from 0 to 1.
-    :returns: The candidates with their features.
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
     words = [part.words for part in parts]
@@ -176,7 +166,7 @@ def span_features(
 
 @dataclass(frozen=True)
 class _Read:
-    """A passage as it is read for a question, whatever the other passages are."""
+    """What is read from a passage for a question, independently of the other passages."""
 
     words: PassageWords
     candidates: list[SpanCandidate]
@@ -196,7 +186,7 @@ def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _
 
 @lru_cache(maxsize=_KEPT_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
-    """Map the stems of a question's words, without those that say nothing, to their weights from 0 to 1."""
+    """Map the stems of a question's words, except :data:`PLAIN_WORDS`, to their weights from 0 to 1."""
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 
@@ -296,14 +286,14 @@ class _Links:
         ]
 
     def _rank(self, years: Sequence[int], place: int) -> float:
-        """Count how many of the passages that the question names have an earlier year, minus those with a later one."""
+        """Count the passages named by the question that have an earlier year, minus those that have a later one."""
         if not years[place]:
             return 0.0
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
         return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Find the passage that a span is about: the one with that title, else its own."""
+        """Find the passage that a span is about: the one with the span as its title, or else its own."""
         return self._place_of.get(key, one.passage)
 
     def features_of(self, place: int) -> list[float]:
@@ -361,9 +351,9 @@ def _read_features(
 
 
 def word_weights(tokenizer: object) -> WordWeight:
-    """Weigh words by how rare they are: the vocabulary of the encoder is sorted by that."""
+    """Weigh words by their rarity: the encoder's vocabulary is sorted by frequency."""
     known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
-    # Before the commonest word there are signs and single letters.
+    # Signs and single letters come before the commonest word.
     first, size = known.get("the", 0), len(known)
 
     @lru_cache(maxsize=_KEPT_WORDS)
@@ -377,7 +367,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure the share of a question's words that all passages together hold, and the largest share that two hold."""
+    """Measure the share of a question's words that all passages together cover, and the largest that two cover."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -1,6 +1,4 @@
-"""The features of an answer by which the reader knows how sure it may be."""
-
-from __future__ import annotations
+"""The features from which the trees estimate how likely an answer is right."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -33,17 +31,10 @@ def sure_features(
     look: SecondLook,
     weight: Callable[[str], float],
 ) -> Values:
-    """Compute the features of the answer that was chosen.
+    """Compute the features of the answer that was chosen, as one row; see :data:`FEATURES`.
 
-    :param question: The question.
-    :param passages: Title and text of each passage.
-    :param spans: The spans.
-    :param chosen: For each of the best answers the place of its span, its score in the choice, and its row of
-        :func:`~prefrag.components.reader.choice_features.choice_features`; the chosen one first.
-    :param scores: What the encoder says.
-    :param look: The second look at the passages.
-    :param weight: The weight of a word, from 0 to 1.
-    :returns: One row; see :data:`FEATURES`.
+    :param chosen: For each of the best answers, the chosen one first: the index of its span, its score in the choice,
+        and its row of :func:`~prefrag.components.reader.choice_features.choice_features`.
     """
     place, choice, row = chosen[0]
     key, candidate = spans.keys[place], spans.candidates[place]
@@ -73,7 +64,7 @@ def sure_features(
 
 
 def _agreement(key: str, scores: EncoderScores) -> tuple[float, float]:
-    """Compare an answer with what the encoder itself would answer."""
+    """Compare an answer with the encoder's own: whether they are equal, and whether one contains the other."""
     read = scores.best_spans(1)
     other = answer_key(read[0].text) if read else ""
     return float(key == other), float(bool(other) and (f" {key} " in f" {other} " or f" {other} " in f" {key} "))

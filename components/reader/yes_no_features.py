@@ -1,6 +1,4 @@
-"""The features of a question that is answered by yes or no, for the trees of the reader."""
-
-from __future__ import annotations
+"""The features of a yes-or-no question, for the trees of the reader."""
 
 import re
 from collections.abc import Sequence
@@ -40,13 +38,7 @@ FEATURES = (
 
 
 def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> Values:
-    """Compute the features of a question and the passages that are to answer it.
-
-    :param question: The question.
-    :param passages: Title and text of each.
-    :param weight: See :func:`prefrag.components.reader.span_features.word_weights`.
-    :returns: One row; see :data:`FEATURES`.
-    """
+    """Compute the features of a yes-or-no question and its passages, as one row; see :data:`FEATURES`."""
     spoken = f" {comparable(question)} "
     asked = question_weights(question, weight)
     texts = [passage_text(title, text) for title, text in passages]
@@ -99,6 +91,6 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Check whether the first two sets that are not empty share a value; not a number if there are fewer."""
+    """Check whether the first two sets that are not empty share a value; NaN if there are fewer than two."""
     held = [one for one in sets if one]
     return float(not held[0].isdisjoint(held[1])) if len(held) >= 2 else float("nan")

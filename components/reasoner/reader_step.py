@@ -1,6 +1,4 @@
-"""The next step of a run without a language model: what a reader finds, or a search for what is open."""
-
-from __future__ import annotations
+"""Takes the next step of a run without a language model: a reader's answer, or a search for what is still open."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from prefrag.components.state.state import Action, Certainty, Evidence, State, S
 from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
-FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
+FROM_MEMORY = "This method answers from a language model's memory, but no model is set up."
 NOT_READ = (
     "Without a language model only questions in English are answered, and only where a passage states the answer."
 )
@@ -54,7 +52,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Never answer yes or no: which of the two is likelier does not show that a sentence supports it.
+    # Yes or no is never stated: that one of them is likelier does not show that a sentence supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -67,7 +65,7 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# One of the two best documents usually names the passage of the next hop. Few names, as they may go to the web.
+# One of the two best documents usually names the passage of the next hop. Few names, because they may go to the web.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2
@@ -78,8 +76,8 @@ def next_query(state: State) -> str | None:
 
     A later query joins the names in the two best documents of the last search, starting with the sentences nearest to
     the question, and the question's words that neither document holds. It leaves out names that were searched for
-    before. A preferred source that takes only the question gets no second query, and the last step that the pipeline
-    allows gets one only if the question describes one thing by another.
+    before. A preferred source that takes only the question gets no second query. Nor is there one for the last step
+    that the pipeline allows, unless the question describes one thing by another.
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)
@@ -113,7 +111,7 @@ MAX_CHARACTERS = 1_000
 def open_queries(state: State) -> list[str]:
     """List the queries for what the passages so far leave open.
 
-    The first query is the question; later ones are the title of an observed passage with the words of the question
+    The first query is the question. Later ones join the title of a passage that was found and the words of the question
     that no observed passage contains.
     """
     searched = {search.query for search in state.searches}

@@ -1,6 +1,4 @@
-"""The component that takes the next step: a thought, a search or an answer, by a model or, without one, a reader."""
-
-from __future__ import annotations
+"""The component that takes the next step, a search or an answer, with a model or, without one, a reader."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +14,7 @@ from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
-from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
@@ -29,9 +27,9 @@ SEARCH_ENGINE = Tool(
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-# These example marks use letters that real marks never have, so copying them cites nothing.
+# These example marks use letters that real marks never have, so a model that copies them cites nothing.
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
-SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
+SOURCE_NOT_CHOSEN = "There is no language model to choose the source of a search, so the preferred one comes first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
     "yes_no": "only yes or no, whichever is more likely",
@@ -43,9 +41,9 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 class AnswerFormat:
     """What a final answer looks like.
 
-    :param words: Its description in the prompt; None for that of the run's ``answer_type`` (table 19).
+    :param words: Its description in the prompt; None takes the description of the run's ``answer_type`` (table 19).
     :param cite: Ask for the marks of the passages behind the answer, if the run's ``prompts`` are ``product``. GGUF
-        files and the models that ``tags`` is for are never asked, because they were not trained to give them.
+        files are never asked, because they were not trained to give marks.
     """
 
     words: str | None = None
@@ -54,9 +52,10 @@ class AnswerFormat:
 
 @component
 class Reasoner:
-    """Render the transcript, call the model, and keep the first step of its reply (section 3.2 of PrefRAG).
+    """Take the next step of a run: a thought, and a search or an answer (section 3.2 of PrefRAG).
 
-    Without a model, a reader takes the step: it answers if an answer is likely enough, and otherwise searches.
+    The model is shown the transcript, and the first step of its reply is kept. Without a model, a reader takes the
+    step: it answers if an answer is likely enough, and otherwise searches.
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -74,7 +73,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] | TagsFormat = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -89,23 +88,23 @@ class Reasoner:
         :param reader: The reader that takes the steps if the environment names no model.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is the format of models trained by reinforcement to search (Search-R1), and a ``TagsFormat``
-            the same with other settings (ReSearch); ``cot`` is a chain of thought in which each sentence is the next
-            query (IRCoT); ``auto`` takes ``guided`` for a GGUF file and ``text`` for a model server.
-        :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
-            the router chooses). By default the paper's single ``Search_Engine``.
-        :param answer_format: What a final answer looks like, or its words alone.
-        :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
-        :param prompt: A prompt file in place of the format's: one of your own, or a shipped one. With ``must_answer``,
-            ``answer_once`` asks for the answer alone, and ``answer_with_analysis`` for an analysis before it (table 9
-            of DR-RAG); if a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
+            API; ``cot`` is a chain of thought in which each sentence is the next query (IRCoT); ``auto`` takes
+            ``guided`` for a GGUF file and ``text`` for a model server.
+        :param tools: The actions offered to the model: name, description, and the source that each searches (if none is
+            given, the router chooses it). By default the paper's single ``Search_Engine``.
+        :param answer_format: What a final answer looks like, or only the ``words`` of the format.
+        :param must_answer: Force the model to answer from what it has seen, as at the end of a run.
+        :param prompt: A prompt file to use instead of the format's: one of your own, or a shipped one. With
+            ``must_answer``, ``answer_once`` asks for the answer alone, and ``answer_with_analysis`` for an analysis
+            before it (table 9 of DR-RAG). If a prompt ends with ``Thought:``, only what the reply calls its final
+            answer counts.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
-        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
-            not ``product``.
+        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` are
+            ``product``.
         :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
         """
-        if not isinstance(reply_format, TagsFormat) and reply_format not in ("auto", *FORMATS):
+        if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
@@ -127,7 +126,6 @@ class Reasoner:
         self.self_evaluation = self_evaluation
         self.commonsense = commonsense
         self._tools = offered
-        self._tags_format = reply_format if isinstance(reply_format, TagsFormat) else TagsFormat()
         self._answer = answer_format
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
@@ -144,7 +142,7 @@ class Reasoner:
 
         :param state: The state so far.
         :returns: ``state`` with one more step.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails; the error holds the state.
         """
         if (reader := self._reader) is not None:
             candidates = await either(reader.read, reader.read_async, state.question, state.observed)
@@ -172,27 +170,25 @@ class Reasoner:
 
     @property
     def asks_to_cite(self) -> bool:
-        """Whether the model is asked for the numbers of the passages behind its answer."""
+        """Whether the model is asked for the marks of the passages behind its answer."""
         return self._answer.cite and self._format.cites
 
     @property
     def _format(self) -> ReplyFormat:
-        name = "tags" if isinstance(self.reply_format, TagsFormat) else self.reply_format
+        name: str = self.reply_format
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
-        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
-            # A custom prompt for the single answering call already contains its passages.
+        if self.must_answer and self.prompt is not None and name == "tools":
+            # A custom prompt for the single answering call contains the passages, which `tools` would add as turns.
             name = "text"
-        if name == "tags":
-            return self._tags_format
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Continue the conversation after the last observation with a question from another component.
+        """Ask a question of another component in the same conversation, after the last observation.
 
-        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or the format
-        is for models that were trained for one task.
+        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or replies in
+        this format cannot cite.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
@@ -203,12 +199,11 @@ class Reasoner:
         return self._call.prepare(
             state,
             **self._converse(state),
-            keep_thinking=form.keeps_thinking,
             **form.generation_kwargs(self._choose_tools(state), state, self.must_answer),
         )
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
-        """Write the conversation so far; ``further`` at its end takes the place of the next step."""
+        """Write the conversation so far; ``further`` is asked at its end, instead of the next step."""
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
@@ -217,7 +212,7 @@ class Reasoner:
         def turns(observations: Observations) -> list[Turn]:
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
-                # A user's own prompt may show only some of the steps.
+                # A user's own prompt may show only some of the steps, so no passage counts as already shown.
                 text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))
@@ -241,7 +236,6 @@ class Reasoner:
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
                 "asks_further": bool(further),
-                "tags": self._tags_format,
                 "steps": [
                     # An observation without a search is a correction.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
@@ -266,29 +260,26 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Write a step for the transcript without control tokens, which the model may have copied from a passage."""
-        form, tools = self._format, (tool.name for tool in self._tools)
-        shown = {"think", *form.names, *tools} - {form.observation} if isinstance(form, TagsFormat) else ()
-        words: dict[str, Any] = {
-            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
-        }
+        words: dict[str, Any] = {name: break_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """Choose the tools to offer: a reply that names a forbidden one would be wasted."""
+        """Choose the tools to offer: without those of sources that the run may not search, unless none is left."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
     def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
-        # If the prompt ends with a thought, the reply continues it, and only its answer field holds the answer.
+        # If the prompt ends with a thought, the reply continues that thought, and only its answer field holds the
+        # answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         if not self.self_evaluation:
-            # A model may give them anyway.
+            # A model may evaluate its answer unasked.
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # Forced only if earlier steps were used up, so not in a method with this call alone, nor if the model itself
-        # wanted no further search.
+        # Not forced if no earlier step was used up, as in a method with this call alone, or if the model itself wanted
+        # no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)

@@ -18,14 +18,14 @@ from prefrag.components.generators.model_host import refuse_remote_models
 
 
 class TextEmbedder(Protocol):
-    """Any component with ``text`` -> ``embedding``."""
+    """Any component that takes a ``text`` and returns its ``embedding``."""
 
     def run(self, text: str) -> dict[str, Any]:
-        """Embed a text, as ``embedding``."""
+        """Embed a text."""
 
 
 class EmbeddingRetriever(Protocol):
-    """Any component with ``query_embedding`` -> ``documents``."""
+    """Any component that takes a ``query_embedding`` and returns ``documents``."""
 
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
@@ -38,8 +38,8 @@ class DenseRetriever(Block):
     """Embed a query and retrieve by its vector, as the retriever of a `RetrievalSource`.
 
     Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
-    imports PyTorch, or fails where that is not installed. Here a serialised embedder is built at `warm_up`: the
-    pipeline can be loaded, drawn and saved without it, and the error when it is used names what to install.
+    imports PyTorch or, if that is not installed, fails. Here a serialised embedder is built at `warm_up`: the pipeline
+    can be loaded, drawn and saved without PyTorch, and the error when it is used names what to install.
 
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
@@ -61,8 +61,8 @@ class DenseRetriever(Block):
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
         """Set the parts; no model is loaded before `warm_up`.
 
-        :param text_embedder: The embedder of the query, with the model that embedded the documents; or the serialised
-            form of such an embedder, to be built at `warm_up`.
+        :param text_embedder: The embedder of the query, with the model that embedded the documents. A serialised
+            embedder is built at `warm_up`.
         :param retriever: The retriever that finds documents by a vector.
         """
         self.text_embedder = text_embedder
@@ -89,8 +89,8 @@ class DenseRetriever(Block):
     def warm_up(self) -> None:
         """Load the model and open the documents.
 
-        Raises RemoteModelRefused when the model is on another machine and ``PREFRAG_REMOTE_MODEL`` is off, and
-        ImportError without the package of the embedder.
+        :raises RemoteModelRefused: When the model is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
+        :raises ImportError: When the embedder's package is not installed.
         """
         refuse_remote_models(self.text_embedder)
         with self._lock:
@@ -123,7 +123,9 @@ class DenseRetriever(Block):
         :raises ImportError: When the embedder's package is not installed.
         :raises FilterError: When the filters cannot be understood or applied.
         """
-        self._check(filters)
+        if self._fields is not None:
+            # Haystack's retriever would silently apply filters on analysed fields otherwise than they are written.
+            refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
         if self._fields is not None:
@@ -133,11 +135,6 @@ class DenseRetriever(Block):
         return {"documents": found["documents"]}
 
     run = blocking(run_async)
-
-    def _check(self, filters: dict[str, Any] | None) -> None:
-        # The packaged retriever would silently apply such filters differently from how they are written.
-        if self._fields is not None:
-            refuse_analysed_fields(filters)
 
     def _ready(self) -> TextEmbedder:
         if self._embedder is None:

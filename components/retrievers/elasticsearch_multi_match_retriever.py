@@ -29,8 +29,8 @@ _CHARACTERS_A_REQUEST = 10_000
 class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    The packaged BM25 retriever gives every field the same weight; this one sums title and text, the title with a
-    boost. The store's index should be made with `recommended_mapping`: without it neither field is stemmed.
+    Haystack's BM25 retriever gives every field the same weight; this one adds the scores of title and text, the title's
+    with a boost. Make the store's index with `recommended_mapping`: without it neither field is stemmed.
 
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -48,17 +48,11 @@ class ElasticsearchMultiMatchRetriever(Block):
     `store.client.indices.refresh(index="my-index")`.
     """
 
-    def __init__(
-        self,
-        document_store: ElasticsearchDocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, document_store: ElasticsearchDocumentStore, top_k: int = 10) -> None:
         """Set the store and the defaults of a search; the server is not called yet.
 
         :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is of another class, or top_k is under 1.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
@@ -67,7 +61,6 @@ class ElasticsearchMultiMatchRetriever(Block):
             )
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
-        self.filters = filters
         self._fields = KnownFields(document_store)
 
     @staticmethod
@@ -90,7 +83,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 {
                     "strings": {
                         "match_mapping_type": "string",
-                        # Lucene refuses a document with a longer keyword: 8,191 characters of up to 4 bytes.
+                        # Lucene refuses a document with a longer keyword; 8,191 characters may have 4 bytes each.
                         "mapping": {"type": "keyword", "ignore_above": 8191},
                     }
                 }
@@ -111,7 +104,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
@@ -123,7 +116,9 @@ class ElasticsearchMultiMatchRetriever(Block):
             return {"documents": []}
         await self._fields.check_async(filters)
         with explain_failures(self.document_store):
-            return self._documents(await send(self.document_store, lambda client: client.search(**request)))
+            reply = await send(self.document_store, lambda client: client.search(**request))
+            hits = read_hits(self.document_store, reply)
+        return {"documents": [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]}
 
     run = blocking(run_async)
 
@@ -142,11 +137,11 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count the documents as :meth:`TantivyDocumentStore.document_frequencies` does."""
+        """Count all documents, and for each word those whose title or text contains it."""
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Stemming a stem can change it again, so terms of the index are counted as they are.
+            # Terms of the index are counted as they are, because stemming a stem can change it again.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -175,7 +170,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         except BadRequestError:
             if len(texts) == 1:
                 raise
-            # The texts may have too many tokens for one request.
+            # Together the texts may have too many tokens for one request.
             apart = None
         return [self._analyze([text])[0] for text in texts] if apart is None else apart
 
@@ -191,20 +186,11 @@ class ElasticsearchMultiMatchRetriever(Block):
                 "fields": [TITLE_FIELD, "content"],
             }
         }
-        clauses = [filter_clause(part) for part in (self.filters, filters) if part]
         return {
             "index": self._index,
             "size": wanted_top_k(self.top_k, top_k),
             "_source": {"excludes": [TITLE_KEY_FIELD]},
-            "query": {"bool": {"must": [text], "filter": clauses}} if clauses else text,
-        }
-
-    def _documents(self, reply: Any) -> dict[str, list[Document]]:
-        return {
-            "documents": [
-                Document.from_dict({**hit["_source"], "score": hit["_score"]})
-                for hit in read_hits(self.document_store, reply)
-            ]
+            "query": {"bool": {"must": [text], "filter": [filter_clause(filters)]}} if filters else text,
         }
 
     def _count(self, reply: Any) -> int:
@@ -215,7 +201,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 def _each_word_once(text: str) -> str:
     """Remove repeated words from a text, so that each counts once, as in the embedded index."""
-    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue where a passage is the query.
+    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue if a passage is the query.
     found: dict[str, str] = {}
     for word in text.split():
         found.setdefault(word.strip(punctuation).lower(), word)
@@ -239,7 +225,7 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Count the characters of a text as the server does."""
+    """Count the characters of a text as the server does: those above U+FFFF twice."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -258,7 +244,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """Group tokens by the text that they are from."""
+    """Group tokens by the text that they come from; None if one of them reaches into the next text."""
     found: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]
     starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))

@@ -28,7 +28,6 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 
 logger = logging.getLogger(__name__)
 
-# A retriever and its arguments.
 _Call = tuple[Retriever, dict[str, Any]]
 
 
@@ -36,8 +35,8 @@ _Call = tuple[Retriever, dict[str, Any]]
 class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out and listed in `errors`; the hybrid fails only when all
-    do. Documents with the same id count as the same.
+    A retriever that fails or does not reply in time is left out and listed in `errors`; the search fails only if all
+    of them do. Documents with the same id count as one.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -62,7 +61,7 @@ class HybridRetriever(Block):
 
         :param retrievers: Components with `query` -> `documents`.
         :param top_k: The most documents to return.
-        :param candidates: The number of documents to request from each retriever, or `top_k` where that is more.
+        :param candidates: The number of documents to request from each retriever, or `top_k` if that is more.
         :param weights: The weight of each retriever; by default all are equal.
         :param timeout: Seconds that a retriever may take; it should be below the timeout of the source around it.
         :raises ValueError: When there are fewer than two retrievers, one has no `run`, or a number is invalid.
@@ -113,13 +112,15 @@ class HybridRetriever(Block):
         :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
         :returns: `documents` with the fused score, best first, `errors`: a line for each retriever left out, and
-            `lookups`: the queries sent by all of them.
+            `lookups`: the number of queries that all of them sent.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.
         :raises RuntimeError: When no retriever gave a reply.
         """
         top_k = wanted_top_k(self.top_k, top_k)
-        calls = [(part, self._arguments(number, query, top_k, filters)) for number, part in enumerate(self.retrievers)]
+        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
+        supported = zip(self.retrievers, self._supported, strict=True)
+        calls = [(part, select_arguments(arguments, **wanted)) for part, arguments in supported]
         return self._fuse(await either(self._call_all, self._call_all_async, calls), top_k)
 
     run = blocking(run_async)
@@ -138,11 +139,6 @@ class HybridRetriever(Block):
         running = [asyncio.wait_for(call_component(*one), self.timeout) for one in calls]
         return await asyncio.gather(*running, return_exceptions=True)
 
-    def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
-        return select_arguments(
-            self._supported[number], query=query, top_k=max(self.candidates, top_k), filters=filters
-        )
-
     def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
         lists: list[list[Document]] = []
         errors = []
@@ -152,7 +148,7 @@ class HybridRetriever(Block):
                     # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # An empty list in its place lets all others keep their weights.
+                # An empty list in the retriever's place lets all others keep their weights.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))

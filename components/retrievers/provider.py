@@ -1,7 +1,5 @@
 """The interfaces of retrievers and rankers, and what their calls take and give."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -12,23 +10,23 @@ from prefrag.components.parts import walk_parts
 
 # The modules of Haystack's web searches and page readers.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
-# Some clients put a whole request into their error.
+# Some clients put a whole request into their error message.
 _MOST_CHARACTERS = 300
 
 
 class Retriever(Protocol):
-    """Any component with ``query`` -> ``documents``: a retriever, a web search, a nested pipeline."""
+    """Any component that takes a ``query`` and returns ``documents``: a retriever, a web search, a nested pipeline."""
 
     def run(self, query: str) -> dict[str, Any]:
         """Find documents.
 
         :param query: Any text.
-        :returns: ``documents``, best first; ``lookups`` where it sends more than one query, see :func:`count_lookups`.
+        :returns: ``documents``, best first; and ``lookups`` if it sends more than one query, see :func:`count_lookups`.
         """
 
 
 class Ranker(Protocol):
-    """Any component with ``query``, ``documents`` -> ``documents``."""
+    """Any component that takes a ``query`` and ``documents`` and returns the ``documents`` sorted."""
 
     def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
         """Sort documents.
@@ -63,7 +61,7 @@ def is_web_search(part: Any) -> bool:
 
 
 def searches_web(part: Any) -> bool:
-    """Check, by its ``external`` or module, whether an object itself, not a part of it, calls a service outside."""
+    """Check whether an object itself, not a part of it, calls a service outside, by its ``external`` or module."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True

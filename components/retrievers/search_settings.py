@@ -1,21 +1,10 @@
 """The settings of a search: those of the retriever combined with those of the call."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from prefrag.components.block import check_whole
 
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
-    """Choose the number of documents to return."""
+    """Take the number of documents to return from the call or, if it gives none, from the retriever."""
     top_k = own if given is None else given
     check_whole(1, top_k=top_k)
     return top_k
-
-
-def both_filters(own: dict[str, Any] | None, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Combine two filters into one that requires both."""
-    if own and given:
-        return {"operator": "AND", "conditions": [own, given]}
-    return given or own

@@ -5,11 +5,9 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.both_ways import in_thread
+from prefrag.components.document_stores.tantivy.commit import LARGE
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
-
-# From this size on a search takes longer than starting a thread, and a thread lets other runs go on meanwhile.
-_LARGE = 200_000
+from prefrag.components.retrievers.search_settings import wanted_top_k
 
 
 @component
@@ -27,24 +25,20 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search runs in this process, so parallel ones of a small index gain nothing.
+    # A search runs in this process, so parallel searches of a small index gain nothing.
     embedded = True
 
-    def __init__(
-        self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, document_store: TantivyDocumentStore, top_k: int = 10) -> None:
         """Set the store and the defaults of a search.
 
         :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is not a `TantivyDocumentStore`, or top_k is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
-        self.filters = filters
 
     def warm_up(self) -> None:
         """Open the index, so that a missing one is a FileNotFoundError before the first question."""
@@ -58,16 +52,16 @@ class TantivyBM25Retriever:
 
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a query without a word.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         """
-        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
-        return {"documents": self.document_store.search(query, top_k, filters)}
+        return {"documents": self.document_store.search(query, wanted_top_k(self.top_k, top_k), filters)}
 
     def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
-        # A filter may have to read many documents.
-        return bool(filters or self.filters) or self.document_store.count_documents() >= _LARGE
+        # In a large index, or with a filter, which may read many documents, a search takes longer than starting a
+        # thread, and a thread lets other runs go on meanwhile.
+        return bool(filters) or self.document_store.count_documents() >= LARGE
 
     run_async = in_thread(run, when=_takes_long)

@@ -1,7 +1,5 @@
 """The retriever of the passages whose titles a text mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -13,7 +11,7 @@ from prefrag.components.block import check_whole
 from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
+from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
@@ -25,9 +23,9 @@ _RANKED_BY_CHARACTERS = 2_000
 class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
-    A search by words finds what is similar to the question; the second passage of a question with two hops is often
-    not similar, but named in the first. `title_mentions` defines what counts as a mention. The titles are looked up in
-    the store, so that added and deleted passages take effect at the next call.
+    A search by words finds passages that are similar to the question. The second passage of a question with two hops is
+    often not similar to it, but named in the first. `title_mentions` defines what counts as a mention. The titles are
+    looked up in the store, so that added and deleted passages take effect at the next call.
 
     ```python
     from haystack import Document
@@ -45,14 +43,12 @@ class TitleMentionRetriever:
         document_store: TantivyDocumentStore | ElasticsearchDocumentStore,
         per_title: int = 3,
         top_k: int = 8,
-        filters: dict[str, Any] | None = None,
     ) -> None:
         """Set the store and the defaults of a run; nothing is opened yet.
 
         :param document_store: The store of the passages.
-        :param per_title: The most passages of one title, where several share it.
+        :param per_title: The most passages with the same title.
         :param top_k: The most passages to return.
-        :param filters: Haystack's filters on every run; those of a run are added.
         :raises ValueError: When the store is neither of the two, or a number is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore | ElasticsearchDocumentStore):
@@ -64,7 +60,6 @@ class TitleMentionRetriever:
         self.document_store = document_store
         self.per_title = per_title
         self.top_k = top_k
-        self.filters = filters
 
     @property
     def embedded(self) -> bool:
@@ -90,7 +85,7 @@ class TitleMentionRetriever:
             by the text that mentions the title.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
+        :param filters: Haystack's filters.
         :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
             (in the query, then in the documents); then each title's second passage, and so on. They have this score,
             except that the embedded store does not score the only passage of a title. `lookups`: the number of texts
@@ -99,7 +94,7 @@ class TitleMentionRetriever:
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
         """
-        top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
+        top_k, given = wanted_top_k(self.top_k, top_k), documents or []
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # Long texts have thousands of keys to look up, which would block the event loop.
@@ -108,7 +103,8 @@ class TitleMentionRetriever:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known = await find_titles(self._possible_keys(query, given))
-        # Each known title has a passage; `given` can empty len(given) titles at most, so unfiltered this many do.
+        # Each known title has a passage, and leaving out `given` empties at most len(given) titles. Without filters,
+        # this many titles are therefore enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}

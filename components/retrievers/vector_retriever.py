@@ -1,7 +1,5 @@
 """The retriever of passages by their vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document, component
@@ -9,7 +7,7 @@ from haystack import Document, component
 from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
-from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
+from prefrag.components.retrievers.search_settings import wanted_top_k
 
 
 @component
@@ -27,26 +25,18 @@ class VectorRetriever:
     ```
     """
 
-    def __init__(
-        self,
-        document_store: TantivyDocumentStore,
-        model: str,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, document_store: TantivyDocumentStore, model: str, top_k: int = 10) -> None:
         """Set the index and the defaults of a search.
 
         :param document_store: The store of the passages, whose folder holds the vectors.
         :param model: The name of the model that embedded them.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is not a `TantivyDocumentStore`, the model has no name or top_k is under 1.
         """
         self.vectors = PassageVectors(document_store, model)
         self.document_store = document_store
         self.model = model
         self.top_k = wanted_top_k(top_k)
-        self.filters = filters
 
     def warm_up(self) -> None:
         """Open the vectors, so that a missing index or extra (`dense`) is an error before the first question."""
@@ -59,14 +49,13 @@ class VectorRetriever:
         """Find documents.
 
         :param query_embedding: The vector of the query, by the same model.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param filters: Haystack's filters.
         :param top_k: The most documents to return, by default the retriever's own number.
         :returns: `documents` with the cosine as their score, best first.
         :raises ValueError: When top_k is under 1 or the vector has another length.
         :raises FileNotFoundError: When the passages are not embedded with this model.
         :raises FilterError: When the filters cannot be understood or applied.
         """
-        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
-        return {"documents": self.vectors.search(query_embedding, top_k, filters)}
+        return {"documents": self.vectors.search(query_embedding, wanted_top_k(self.top_k, top_k), filters)}
 
     run_async = in_thread(run)

@@ -1,7 +1,5 @@
 """The component that has a model answer from each passage alone and criticise each answer, and keeps the best one."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re
@@ -67,11 +65,11 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 class Critique:
     """An answer from one passage, and the model's critique of it."""
 
-    answer: str = ""  # the answer; empty where the passage gives none
+    answer: str = ""  # empty if the passage gives none
     relevant: bool = False  # whether the passage is relevant (IsRel)
     support: Support = "none"  # how far the passage supports the answer (IsSup)
-    usefulness: int | None = None  # how good an answer it is, from 1 to 5 (IsUse); None where it cannot be read
-    parsed: bool = False  # whether all three critiques could be read; an unreadable one adds nothing
+    usefulness: int | None = None  # how useful the answer is, from 1 to 5 (IsUse); None if it cannot be read
+    parsed: bool = False  # whether all three critiques could be read; an unreadable one adds nothing to the score
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
@@ -90,8 +88,8 @@ class Critique:
 class PassageCritic:
     """Retrieve or not, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
-    It comes before the search and after it. Each run gives exactly one output: ``search``, ``answered``, or
-    ``unanswered`` where there is no passage or no model to criticise it.
+    A pipeline runs it before the search and after it. Each run gives exactly one output: ``search``, ``answered``, or
+    ``unanswered`` if there is no passage or no model to criticise it.
     """
 
     def __init__(
@@ -106,15 +104,15 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always`` searches; ``adaptive`` calls the model first to decide whether to (Retrieve). If
-            the decision cannot be read in two attempts, the run searches, but only if it has no external source.
-        :param weights: The weights to change, by critique; the others are 1.0 for ``relevance`` and ``support`` and 0.5
-            for ``usefulness``.
+        :param retrieval: ``always`` searches; with ``adaptive`` the model first decides whether to (Retrieve). If its
+            decision cannot be read in two attempts, the run searches only if it has no external source.
+        :param weights: Weights by critique, to change the defaults: 1.0 for ``relevance`` and ``support``, 0.5 for
+            ``usefulness``.
         :param concurrency: The number of passages that are criticised at the same time in the asynchronous engine; one
             if the model is in this process.
         :param prompt: A prompt file for the answer from a passage.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :raises ValueError: When a setting makes no sense, or a prompt file does not exist.
+        :raises ValueError: When a setting is invalid, or a prompt file does not exist.
         """
         check_choice(get_args(Retrieval), retrieval=retrieval)
         check_whole(1, concurrency=concurrency)
@@ -141,14 +139,14 @@ class PassageCritic:
 
         :param state: The state at the start of a run, or after its search.
         :returns: The state under one output.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails; the error holds the state.
         """
         if (routed := self._without_call(state)) is not None:
             return routed
         if not state.steps:
             call = self._prepare_decision(state)
             return self._decide(*await self._call.send_until_read_async(call, read_decision))
-        # A model in this process takes one call at a time, and the deadlines of waiting calls would run out.
+        # A model in this process takes one call at a time; meanwhile the deadlines of waiting calls would run out.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
@@ -175,7 +173,7 @@ class PassageCritic:
     run = blocking(run_async)
 
     def _without_call(self, state: State) -> dict[str, State] | None:
-        """Route a state for which no model is called."""
+        """Route a state that needs no call of a model; None if it needs one."""
         if not state.steps:
             return {"search": state} if self.retrieval == "always" or self._call.is_absent else None
         if self._call.is_absent:
@@ -219,7 +217,8 @@ class PassageCritic:
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
         """Give the answer with the highest score, the first of equals, with its passage as citation and evidence."""
-        # As in the published code: if the options are given, answers that agree add up; free answers compete singly.
+        # As in the published code: if the question gives options, the scores of equal answers add up; free answers
+        # compete singly.
         closed = state.settings.answer_type != "short"
         totals: dict[str | int, float] = {}
         best: dict[str | int, tuple[float, Document, Critique]] = {}
@@ -276,7 +275,7 @@ def _join(*states: State) -> State:
 
 
 def read_decision(text: str) -> tuple[bool, str] | None:
-    """Read whether to retrieve."""
+    """Read whether to search, and why; None if the reply does not say."""
     needed, values = read_verdict(text, "retrieve")
     return None if needed is None else (needed, str(values.get("explanation") or ""))
 

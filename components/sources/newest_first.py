@@ -1,13 +1,12 @@
 """Put the newer of two equally good passages first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
 from haystack import Document
 
-# Scores that differ by less than a thousandth, or texts with nine tenths of their words in common.
+# Passages are equally good if their scores differ by less than a thousandth, or if they share nine tenths of their
+# words.
 _SAME_SCORE = 1e-3
 _SAME_WORDS = 0.9
 
@@ -15,7 +14,7 @@ _SAME_WORDS = 0.9
 def newest_first(documents: Sequence[Document]) -> list[Document]:
     """Put the newer of two passages first if they are equally good: in score, or as two versions of one text.
 
-    Passages with a date change places only with each other; all others keep their place.
+    Only passages with a date change places, and only with each other.
     """
     # Dates in other forms, such as "20 May 1890" in a corpus, cannot be compared as texts.
     dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
@@ -26,7 +25,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
         groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
     for group in groups.values():
-        # A year or a month counts as its beginning; passages of the same date stay in order.
+        # A year or a month counts as its first day; passages of the same date stay in order.
         newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
         for place, newer in zip(group, newest, strict=True):
             ordered[place] = documents[newer]
@@ -36,6 +35,6 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
     if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
         return True
-    # Most texts already differ in length, so that their words need not be compared.
+    # Most texts differ so much in length that their words need not be compared.
     shorter, longer = sorted((len(words), len(others)))
     return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)

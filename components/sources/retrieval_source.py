@@ -1,7 +1,5 @@
 """The component that searches a named source."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -77,17 +75,17 @@ class RetrievalSource(Block):
         :param name: The name of the source in the state, the trace and the result.
         :param retriever: The first provider.
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
-        :param external: Whether queries leave this machine: they pass the gate and the result lists them. A source with
-            a web search in its retriever or second provider, however deep, is always external.
+        :param external: Whether queries leave this machine; if so, they pass the gate and the result lists them. A
+            source with a web search in its retriever or second provider, however deep, is always external.
         :param top_k: The number of documents to return, unless the request sets it.
         :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
             50.
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
-        :param gate: Decides for an external source whether a query is sent (by default one of at most 400 characters),
-            and which web pages may be shown (by default all).
-        :param observed_last: Put the documents that the run has observed after the new ones before the cut at
-            ``top_k``, because a step needs something new. No paper does so.
+        :param gate: Decides for an external source whether a query is sent (by default, if it has at most 400
+            characters), and which web pages may be shown (by default all).
+        :param observed_last: Before the cut at ``top_k``, move documents that the run has already observed behind the
+            new ones, because a step needs something new. No paper does so.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
@@ -158,7 +156,7 @@ class RetrievalSource(Block):
         :param query: A query, or a state that holds one.
         :param top_k: The number of documents to return; a state has its own.
         :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
-        :returns: ``documents``; for a state ``state``, which holds them in its last search.
+        :returns: ``documents``; for a state, ``state`` with the documents in its last search.
         :raises RuntimeError: For a query, when every attempt has failed.
         :raises NotRecorded: When the replayed recording does not hold the search.
         :raises FilterError: When the filters do not fit the documents.
@@ -207,7 +205,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Set the search of a request that is held back or replayed; for any other, set the query that may be sent."""
+        """Replay the search of a request, hold it back, or log that its query is about to be sent."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)
@@ -219,11 +217,11 @@ class RetrievalSource(Block):
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
-    # In a thread where the gate may ask a server or a person.
+    # In a thread if the query leaves this machine, because the gate may ask a server or a person.
     _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
-        """Go through the calls that a request needs, and set its search at the end."""
+        """Yield the calls that a request needs, one after another, and at the end set the request's search."""
         if request.search is not None:
             return
         for sent in self._sent:
@@ -242,7 +240,9 @@ class RetrievalSource(Block):
             yield call
             try:
                 documents = self._stamp(self._rank(request, call.documents()))
-                found = Search(self.name, request.query, documents, _name(provider), error=_failed_parts(call))
+                # A retriever made of several parts reports those that failed.
+                failed_parts = "; ".join((call.output or {}).get("errors") or ()) or None
+                found = Search(self.name, request.query, documents, _name(provider), error=failed_parts)
                 search = self._record(request, found)
                 lookups += count_lookups(call.output)
                 break
@@ -270,7 +270,7 @@ class RetrievalSource(Block):
         is_ordered = not self.external and of_environment.current_first
         has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
-            # The ranker's own top_k may be lower than the request's, and must not cut what is moved to the front later.
+            # The ranker's own top_k may be lower than the request's, and must not cut what is moved to the front below.
             most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
@@ -278,10 +278,10 @@ class RetrievalSource(Block):
             kept = newest_first(kept)
         if request.put_last:
             observed = {identity(document) for document in request.put_last}
-            # Stamped, because that is how the documents were observed.
+            # Stamped before they are compared, because the observed documents are stamped.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
-        # Documents that say they are not current come last, but none is dropped for one that was cut.
+        # Documents that say they are not current come last, but none of them gives way to one that was cut.
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -348,8 +348,3 @@ class RetrievalSource(Block):
 
 def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
-
-
-def _failed_parts(call: ProviderCall) -> str | None:
-    # A retriever made of several parts reports those that failed.
-    return "; ".join((call.output or {}).get("errors") or ()) or None

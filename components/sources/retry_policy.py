@@ -1,7 +1,5 @@
 """The deadline and the retries of a call to a provider, and the second provider."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +19,8 @@ from prefrag.components.retrievers.provider import Retriever
 class ProviderCall:
     """A call to a provider with its retries, and its output or failure.
 
-    As a context manager it catches the failure. It still raises an error in the filters, because retries cannot repair
-    it, and the cancellation of the run.
+    As a context manager it catches the failure. It lets through an error in the filters, which retries cannot repair,
+    and the cancellation of the run.
     """
 
     provider: Retriever
@@ -76,8 +74,8 @@ class RetryPolicy(Block):
             searches an index in this process, and is not interrupted.
         :param retries: Further attempts after a failure.
         :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
-        :param fallback: The second provider, which a source calls once after every attempt at its own has failed; never
-            while its own is a stand-in that keeps queries local.
+        :param fallback: The second provider, which a source calls once after all attempts at its own retriever have
+            failed. It is never called while that retriever is a stand-in that keeps queries local.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
@@ -90,21 +88,18 @@ class RetryPolicy(Block):
 
     async def call_async(self, call: ProviderCall) -> None:
         """Call a provider until the call holds an output or its last failure; a FilterError is raised."""
-        retry = self._settings(call)
+        retry: dict[str, Any] = {
+            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
+            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
+            "retry": retry_if_exception(_may_pass),
+            "reraise": True,
+        }
         with call:
             call.output = await either(
                 partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
             )
 
     call = blocking(call_async)
-
-    def _settings(self, call: ProviderCall) -> dict[str, Any]:
-        return {
-            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
-            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
-            "retry": retry_if_exception(_may_pass),
-            "reraise": True,
-        }
 
     def _attempt(self, call: ProviderCall) -> dict[str, Any]:
         if getattr(call.provider, "embedded", False):

@@ -1,7 +1,5 @@
 """A request to a source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +20,7 @@ class SearchRequest:
     is_closed: bool  # whether the source may not be searched
     leaves_machine: bool  # whether its query leaves this machine
     state: State | None = None
-    # The further arguments of retrievers: the ``question`` and the documents ``observed``.
+    # Further arguments for retrievers: the ``question`` and the documents ``observed``.
     context: Mapping[str, Any] = field(default_factory=dict)
     put_last: Sequence[Document] = ()  # the observed documents, which come after the new ones
     search: Search | None = None  # the search, once it was made or ruled out

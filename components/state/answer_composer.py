@@ -1,7 +1,5 @@
 """The component that composes the result of a run from its state."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -21,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# What a model says when it has no answer, in many wordings. A title may begin with these words, or be one of them, so
-# if a passage is cited, only the bare sentence counts.
+# How a model says that it has no answer. A title may begin with these words, or be one of them, so an answer that cites
+# a passage counts only if it is one of the sentences and nothing else.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -36,9 +34,10 @@ _NO_ANSWER = re.compile(
 def compose(
     state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
 ) -> dict[str, Any]:
-    """Compose the result of a run, which is the same from the command line, HTTP and Python.
+    """Compose the result of a run, in one form for the command line, HTTP and Python.
 
-    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts take ``preferred`` for local.
+    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts treat the source ``preferred`` as
+    local.
     """
     marks = citation_marks(state)
     known = known_marks(state)
@@ -141,11 +140,12 @@ def _cut_off(state: State) -> list[str]:
     tokens = next((f" at {step.cut_at} tokens" for step in cut if step.cut_at), "")
     return [
         f"{len(cut)} of {len(state.steps)} replies of the model were cut off{tokens}: raise PREFRAG_LLM_MAX_TOKENS (a "
-        "model that thinks needs 4000 or more, and PREFRAG_LLM_CONTEXT with it), or set PREFRAG_LLM_THINKING=off."
+        "model that thinks needs 4000 or more, and a higher PREFRAG_LLM_CONTEXT), or set PREFRAG_LLM_THINKING=off."
     ]
 
 
-# Where a passage is in the user's files, under the names that Haystack's converters and splitter write, and its date.
+# Where a passage is in the user's files, and its date: the key in the result, and the field that Haystack's converters
+# and splitter write.
 _PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"} | {
     name: name for name in ("line", "attachment", "mail", "date_in")
 }
@@ -236,8 +236,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
-# The composer whose result is awaited, and the list that receives it: Haystack would copy an output leaf by leaf, which
-# takes longer than composing it.
+# The composer whose result a caller awaits, and the list that receives it. Haystack would copy an output leaf by leaf,
+# which takes longer than composing it.
 awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
 
 

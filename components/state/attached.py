@@ -1,7 +1,5 @@
 """The documents that come with a question, as passages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from haystack import Document
@@ -19,12 +17,12 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
         not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
         for one in documents
     ):
-        raise ValueError('A document is not {"title": ..., "content": ...} with two texts: repair it.')
+        raise ValueError('A document is not {"title": ..., "content": ...}, both as text: repair it.')
     characters = sum(len(one.get("content") or "") for one in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
         raise ValueError(
-            f"{len(documents)} documents with {characters} characters came with the question, but {MAX_ATTACHED} with "
-            f"{MAX_ATTACHED_CHARACTERS} are the most that is read: attach less, or index the files (prefrag index)."
+            f"{len(documents)} documents with {characters} characters came with the question, but at most "
+            f"{MAX_ATTACHED} with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
         )
     attached: list[Document] = []
     for number, one in enumerate(documents, start=1):

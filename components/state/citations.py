@@ -1,11 +1,9 @@
 """The marks of passages, and the citations in an answer.
 
-A user reads plain marks: ``1`` for a local document, ``W1`` for one from the web. A model is shown each with a code,
-``1kx``, that follows from the question and the document. A page that does not know the other documents cannot write
-their marks, so a mark counts only with its code.
+A user reads plain marks: ``1`` for a local document, ``W1`` for one from the web. A model is shown each mark with a
+code, as in ``1kx``, which is computed from the question and the document. A mark counts only with its code, so a page
+that does not know the other documents cannot forge their marks.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
@@ -30,22 +28,22 @@ _CITATION = re.compile(
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets that name no passage, and would be mistaken for one.
+# Numbers in brackets that name no passage, but would be mistaken for a mark.
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
 _UNRESOLVED = re.compile(
     rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
 )
 _SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
-# A zero character stands for a citation that is taken out, with the blanks before it and the parentheses around it.
+# A zero character stands for a citation that is taken out, together with blanks before it and parentheses around it.
 _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Assign numbers to the documents that the model has been shown, those of external sources separately.
+    """Assign numbers to the documents that the model has been shown, separately for those of external sources.
 
     A document keeps its number as the run goes on, because later ones are numbered after it. The marks are ``1``,
-    ``2``, ... for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those that came with
-    the question; the key of each is its :func:`identity`.
+    ``2``, ... for local documents, ``W1``, ``W2``, ... for those of the web and ``A1``, ``A2``, ... for those that came
+    with the question. The keys are the documents' :func:`identity`.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -64,14 +62,14 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 
 def prompt_marks(state: State) -> dict[Identity, str]:
-    """Write the mark of each document as a model is shown it: with its code."""
+    """Write each document's mark with its code, as a model is shown it."""
     if state.settings.prompts != "product":
         return {}
     return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """List the marks that a model can cite."""
+    """Map each mark that a model can cite to the plain mark."""
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
@@ -96,7 +94,7 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
 
 
 def without_codes(text: str, known: Mapping[str, str]) -> str:
-    """Write the marks in a thought or an explanation as a user knows them."""
+    """Write the marks in a thought or an explanation without codes, as a user knows them."""
     return _CODED.sub(lambda match: known.get(_fold(match[0]), match[0]), text)
 
 
@@ -160,7 +158,7 @@ def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None
 
 
 def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:
-    """Find the passages of a mark, or of a range between two."""
+    """Find the passages of a mark, or of a range of marks."""
     plain = [known.get(_fold(end)) for end in ends]
     if None in plain or len(plain) == 1:
         return [mark for mark in plain if mark is not None]

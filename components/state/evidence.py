@@ -1,7 +1,5 @@
 """The evidence of a run: the sentences that bear most on the question, and the best one of each search."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +18,7 @@ _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# The weight of the likeliest answer, if all words of the question weigh 1.
+# The weight of the likeliest answer, if the words of the question weigh 1 together.
 _READ_WEIGHT = 0.25
 # Answers that are not taken from a document.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
@@ -79,7 +77,7 @@ def rank_sentences(
     question: str = "",
     split: Callable[[str], list[str]] = shown_sentences,
 ) -> list[Evidence]:
-    """Rank the sentences of documents by the words of a query that they hold, rare words first."""
+    """Rank the sentences of documents by the words of a query that they hold; rare words weigh more."""
     split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]
     sentences = [(one, sentence) for one, own in split_up for sentence in own]
     titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
@@ -90,14 +88,14 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a document that bears most on an answer, or else on a query."""
+    """Find the sentence of a text that bears most on an answer, or else on a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]
     every = set().union(*wanted)
     held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
     weights = _weights(held, every)
-    # An answer may be a number or a name without a long word.
+    # The answer is also searched for as a whole, because it may be a number or a name without a long word.
     scores = [
         (bool(find_whole(answer, sentence)), *(held_weight(weights, own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)
@@ -107,7 +105,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
-    """Find the words of an answer in a text, in any case."""
+    """Find an answer in a text as whole words, whatever the case."""
     is_plain = answer.isascii() and text.isascii()
     if answer.lower() in _NOT_IN_TEXTS or (is_plain and answer.lower() not in text.lower()):
         return None

@@ -1,7 +1,5 @@
 """The observation of a step: the documents that a model is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice, repeat

@@ -1,9 +1,9 @@
-"""Describe the options that narrow a run; a module of its own, so that the command line's help needs no Pydantic."""
+"""The texts that describe a run's options, apart from them so that the command line's help needs no Pydantic."""
 
 OPTION_TEXTS = {
     "preferred": "The source that is searched first.",
     "top_k": "Documents per retrieval.",
-    "max_steps": "Steps, no more than those of the pipeline.",
+    "max_steps": "The most steps, no more than the pipeline allows.",
     "folders": "A folder of the collection, such as contracts or Letters/2024, and all below it; several may be given.",
     "kinds": "A kind of file, such as pdf, docx, mail or .xlsx; several may be given.",
     "since": "Only documents dated, in their first lines or name, from this year, month or day on: 2024, 2024-06-15.",

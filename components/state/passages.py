@@ -1,6 +1,4 @@
-"""The passages of a prompt: every prompt shows them in one form, in which no line begins with a stranger's words."""
-
-from __future__ import annotations
+"""The passages of a prompt: all prompts show them in one form, in which no line begins with a stranger's words."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -26,9 +24,9 @@ def passages(
 ) -> str:
     """Write documents as a model is shown them: each under its title, every line of its text quoted.
 
-    ``note`` stands before them, or in their place; ``marks`` are those of :func:`prompt_marks`, and a document without
-    one has only its title. A document with a mark that the prompt already shows ``above`` is named by its mark alone.
-    If ``prompts`` is a folder of the user's, it may say how a passage is written.
+    ``note`` stands before the documents, or alone if there are none. ``marks`` come from :func:`prompt_marks`; a
+    document without one gets only its title. A document that the prompt already shows ``above`` is named by its mark
+    alone. If ``prompts`` is a folder of the user's, it may say how a passage is written.
     """
     marks = marks or {}
     known = marks.keys() & set(above)

@@ -1,7 +1,5 @@
 """Where a passage stands in its file, and what tells the passages of one file apart."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -9,7 +7,7 @@ from typing import Any
 
 from haystack import Document
 
-# What a file or a passage may say about itself; one that says nothing is taken to be current.
+# What a file or a passage may say about itself; if it says nothing, it counts as current.
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 _MAX_CHARACTERS = 60
 

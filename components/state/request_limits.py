@@ -1,6 +1,4 @@
-"""The limits of what a request may ask of a run, checked before anything copies or processes it."""
-
-from __future__ import annotations
+"""The limits of a request, checked before anything copies or processes it."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,10 +51,10 @@ def check_instructions(instructions: str | None) -> str:
 
 
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
-    """Keep the newest turns of a conversation, at most 20 and 40,000 characters.
+    """Keep the newest turns of a conversation, at most 20 and 40,000 characters, oldest first.
 
-    They are ``{"role", "content"}``, oldest first, without empty ones; the oldest may lack its beginning. Raises
-    :class:`BadInput` when one of the newest is not a turn.
+    Empty turns are left out, and the oldest may lose its beginning. Raises :class:`BadInput` when one of the newest 20
+    is not ``{"role", "content"}``.
     """
     kept: list[dict[str, str]] = []
     room = MAX_HISTORY_CHARACTERS
@@ -64,7 +62,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     for turn in reversed(turns[-MAX_TURNS:]):
         role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
         if not isinstance(role, str) or not role or not isinstance(content, str):
-            raise BadInput('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
+            raise BadInput('A turn of the history is not {"role": ..., "content": ...}, both as text: repair it.')
         content = content[-room:]
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
@@ -77,7 +75,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered."""
+    """Refuse a filter that cannot be read: its source would fail, and the next one would be searched unfiltered."""
     if not filters:
         return
     _check_size(filters)
@@ -96,7 +94,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
 
 
 def _check_size(filters: Any) -> None:
-    """Walk through a filter without recursion, no further than its limits."""
+    """Check the size of a filter without recursion, and no further than its limits."""
     waiting = [(filters, 1)]
     seen = 0
     while waiting:

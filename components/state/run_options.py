@@ -1,7 +1,5 @@
 """The options of a run: their names, kinds and meaning, for Python, YAML, REST, chat, MCP and the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal
@@ -29,14 +27,14 @@ class AttachedDocument(BaseModel):
 
 
 class RunOptions(BaseModel):
-    """A question and the options of its run; each way to ask takes some of them, see :func:`options_of`."""
+    """A question and the options of its run; each interface takes some of them, see :func:`options_of`."""
 
     model_config = ConfigDict(extra="forbid")
 
     question: str = Field(description="The question, at most 4,000 characters and 4,500 bytes.")
     history: list[Turn] | None = Field(None, description="Earlier turns of the conversation, oldest first.")
     sources: list[str] | None = Field(
-        None, description="The sources that may be searched; by default all of the pipeline."
+        None, description="The sources that may be searched; by default all that the pipeline has."
     )
     preferred: str | None = Field(None, description=OPTION_TEXTS["preferred"])
     top_k: StrictInt | None = Field(None, description=OPTION_TEXTS["top_k"])
@@ -52,8 +50,8 @@ class RunOptions(BaseModel):
     answer_type: AnswerType | None = Field(None, description="The kind of answer that the question calls for.")
     instructions: str | None = Field(
         None,
-        description="What an operator asks of the answers: their language, tone and form, of which 4,000 characters "
-        "are kept. Only the models that write an answer are shown them.",
+        description="What an operator asks of the answers: their language, tone and form. Of this text 4,000 "
+        "characters are kept. Only the models that write an answer are shown them.",
     )
     web: StrictBool | None = Field(None, description="False closes the web for this question; true never opens it.")
     deadline: float | None = Field(

@@ -91,8 +91,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and if the passages are
-        unlike all that the trees have learnt from.
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and for passages unlike all
+        that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
@@ -143,7 +143,7 @@ class Search(_Value):
     :param error: Why it failed, if it did.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
     :param models: What was sent to models to embed the query or to rank what was found.
-    :param lookups: The queries that it sent to an index or the web.
+    :param lookups: The number of queries that the provider sent to an index or the web.
     """
 
     source: str
@@ -164,7 +164,7 @@ class Evidence(_Value):
 
     document: Document
     sentence: str
-    query: str  # what was asked for
+    query: str  # the question or query that it bears on
     share: float = 0.0  # the probability of the answer that a reader found in it, from 0 to 1
 
 
@@ -180,7 +180,7 @@ class Step(_Value):
     :param named_source: The source that the action names, if actions name sources.
     :param answer: The answer, if the action is to answer.
     :param label: The model's own evaluation of that answer; None when it gave none.
-    :param explanation: Why it chose the label.
+    :param explanation: Why the model chose the label.
     :param suggestions: What would improve the answer.
     :param cut_at: The number of tokens at which the reply was cut off before it could be read; None if it was not.
     :param forced: Whether the model had to answer because the steps were used up.
@@ -189,9 +189,9 @@ class Step(_Value):
         answer, or it is ``not_found``; None for a model's answer.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
     :param evidence: The sentences with a reader's answer and its other candidates, the likeliest first.
-    :param asked: The sources of a supplement; empty for all.
+    :param asked: The sources that a supplement searches; empty for all.
     :param searches: The retrievals made for this step.
-    :param verdict: The judge's verdict on the first of them.
+    :param verdict: The judge's verdict on the first retrieval.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
     :param documents: The documents kept.
     :param refined: A summary that the model is shown instead of the documents, if they were too long.
@@ -291,7 +291,7 @@ class Conversation(Protocol):
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Continue it after the last observation: the arguments of ``ModelCall.prepare``, or None if it cannot be."""
+        """Ask a question after the last observation: the arguments of ``ModelCall.prepare``, or None if impossible."""
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ class State(_Value):
 
     :param question: The question that the components work on.
     :param settings: The settings of this run.
-    :param typed: The question as the user typed it, where a follow-up was rewritten.
+    :param typed: The question as the user typed it, if it was a follow-up that was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
     :param attached: Documents that the user gave with the question. No query is made from them.
     :param steps: The replies of the reasoner so far.
@@ -345,7 +345,7 @@ class State(_Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source gets the question as it was typed: no model but the judge was called in this run."""
+        """Check whether a source gets the question as typed: it is set to, and no model but the judge was called."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:
@@ -355,7 +355,8 @@ class State(_Value):
     def query_for(self, source: str) -> str:
         """Write the query of the next search of a source.
 
-        It is the query of the step, or the question as it was typed, preceded by the one before if it was rewritten.
+        It is the query of the step, or the question as it was typed. If that is a follow-up, the user's turn before it
+        comes first.
         """
         if not self.takes_question(source):
             return self.query
@@ -417,7 +418,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge two states with the same last step but different searches, as the sources of a supplement give them."""
+        """Merge states that differ in the searches of their last step, as the sources of a supplement give them."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -438,7 +439,7 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """Report that a run failed; it holds the state so far, so that the trace is not lost."""
+    """Report that a run failed; the error holds the state so far, so that the trace is not lost."""
 
     def __init__(self, message: str, state: State):
         super().__init__(message)

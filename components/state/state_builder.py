@@ -1,7 +1,5 @@
 """The component that builds the state of a run from a question and the options of its request."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -94,7 +92,7 @@ class StateBuilder:
             component.set_input_type(self, name, kind, None)
         # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
         self.find_closed: Callable[[], set[str]] | None = None
-        # Set there too: finds the external sources whose queries leave this machine; without it all count as such.
+        # Set there too: finds the external sources whose queries leave this machine; if None, all do.
         self.find_leaving: Callable[[], set[str]] | None = None
         # Set there too: makes the filter of folders, kinds and dates from what the indexes hold.
         self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
@@ -109,7 +107,7 @@ class StateBuilder:
         :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
         """
         question = check_question(question)
-        # These have limits of their own, which are checked before anything else is done with them.
+        # The parts with limits of their own, which are checked before anything else is done with them.
         history = keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
         check_filters(options.get("filters"))
@@ -133,7 +131,7 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    # In a thread if anything is read from the indexes, because they may be on a server.
+    # In a thread if an index is read, because it may be on a server.
     run_async = in_thread(
         run,
         when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),

@@ -1,7 +1,5 @@
 """The administrator's setting for the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
 
-from __future__ import annotations
-
 import os
 from contextvars import ContextVar
 from typing import Literal
@@ -18,10 +16,10 @@ web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
-    """Read the setting.
+    """Read whether the web is open, closed or asked about.
 
-    A value that is not understood closes the web, so that no query is sent out because of a typing error. None if
-    nothing is set, so that the answer kept with the index decides. Always ``off`` if this request closes the web.
+    A value that is not understood closes the web, so that a typing error sends no query out. None if nothing is set:
+    then the answer kept with the index decides. Always ``off`` if this request closes the web.
     """
     if web_closed_by.get():
         return "off"

@@ -1,7 +1,5 @@
 """Make addresses safe to show."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

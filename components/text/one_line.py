@@ -1,7 +1,5 @@
 """Fit any text on one line."""
 
-from __future__ import annotations
-
 
 def one_line(text: str) -> str:
     """Write any text on one line, without the control characters that a terminal would obey."""

@@ -1,7 +1,5 @@
 """A passage as a line of a corpus, and the document that it becomes."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator
@@ -70,7 +68,7 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
     An id may also be a number. The further keys, and those of an object `meta`, become metadata; an underscore is added
     to a name that is reserved for documents or indexing. Raises :class:`PassageError` with the number of the line, from
-    1, when it is not a passage.
+    1, when the line is not a passage.
     """
     try:
         return _record(_parse(line))
@@ -81,8 +79,8 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
 
-    Each comes with its number, from 1, and the position after it in bytes; a line that is too long comes with only its
-    beginning.
+    Each comes with its number, from 1, and the position of its end in bytes. Of a line that is too long only the
+    beginning comes.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -96,7 +94,7 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """Read the passages of a corpus, each by `read_passage_line`."""
+    """Read the passages of a corpus as documents."""
     with corpus.open("rb") as stream:
         for number, _, line in passage_lines(stream):
             try:

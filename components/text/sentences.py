@@ -1,7 +1,5 @@
 """The sentences of a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,9 +13,9 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-# A line after one of these is a new one, even if it begins with a small letter.
+# A line that ends in one of these is complete, even if the next begins with a small letter.
 _LINE_STOPS = (":", ";", "|")
-# A line of a list of fields, or a row of a table with the names of its columns.
+# A line of a list of fields, or a table row that names its columns.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
 _ABBREVIATION = re.compile(
@@ -25,7 +23,7 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
-# The most texts whose sentences are cached, because a run looks through a passage several times.
+# How many texts have their sentences cached: a run looks through a passage several times.
 _KEPT = 256
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000
@@ -36,8 +34,8 @@ _MAX_PLAIN = 600
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    Each end has its place, the place after the blanks that follow, and what ends there: a ``sentence`` with its full
-    stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
+    Yields the position of each end, the position after the blanks that follow it, and what ends there: a ``sentence``
+    with its full stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
     """
     for match in _END.finditer(text):
         end = match.end("stop")
@@ -76,12 +74,12 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def shown_sentences(text: str) -> list[str]:
-    """Split a text into the sentences that are shown."""
+    """Split a text into sentences to show, each of at most 400 characters."""
     return [text[begin:end] for begin, end in sentence_spans(text)]
 
 
 def sentence_at(text: str, place: int) -> str:
-    """Find the sentence at a place."""
+    """Find the sentence that contains a position."""
     spans = sentence_spans(text)
     begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
     return text[begin:end]
@@ -120,7 +118,7 @@ def split_strips(text: str, sentences: int) -> list[str]:
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check that a line does not continue in the next one, as it does where it was folded at the width of a page."""
+    """Check that a line ends a sentence, and was not folded in the middle of one at the width of a page."""
     following = text[after : after + 1]
     if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
         return True

@@ -1,7 +1,5 @@
 """The terms of texts, and their weights by how rare they are."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Container, Iterable, Mapping
@@ -11,7 +9,7 @@ from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """The analysis and the document frequencies of an index.
+    """How an index splits texts into terms, and how many documents contain each term.
 
     An optional method ``analyze_many`` analyses a list of texts in one call.
     """
@@ -31,7 +29,7 @@ class TermStatistics(Protocol):
         """
 
 
-# Question words of four letters and more that a passage need not contain.
+# Words of questions, of four letters and more, that a passage need not contain.
 QUESTION_WORDS = frozenset(
     (
         *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
@@ -48,7 +46,7 @@ PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:
-    """Split a text into its words in lower case: the analysis if there is no index with a better one.
+    """Split a text into lower-case words, where no index offers a better analysis.
 
     :param text: The text.
     :returns: Its words of four letters and more, without question words.

@@ -1,7 +1,5 @@
 """Normalize texts before they are compared, and check that they are valid Unicode."""
 
-from __future__ import annotations
-
 import unicodedata
 
 # A regex range: the characters of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no spaces between words.

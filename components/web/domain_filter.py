@@ -1,7 +1,5 @@
 """The filter of web pages by the domain of their address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -29,14 +27,14 @@ class DomainFilter(Block):
         """Set the domains.
 
         :param allowed: Keep only documents of these domains; empty allows all.
-        :param denied: Drop documents of these domains, even where they are allowed.
+        :param denied: Drop documents of these domains, even if they are also allowed.
         :raises ValueError: When one of them is not a domain.
         """
         self.allowed = [_domain(domain) for domain in allowed]
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown; one without an address may not if only some domains are allowed."""
+        """Check whether a document may be shown; if only some domains are allowed, it needs an address."""
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))

@@ -4,8 +4,6 @@ Front ends have a model write titles, summaries and translations, and send the t
 message is recognised by its form, not by the wording of its prompt: what does not look like a question stays here.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -18,8 +16,8 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# The most words: in a question, in one without a question mark, and in one without it after a system prompt; in
-# statements before a final question, and in statements elsewhere; after a colon; in a greeting on a line of its own.
+# The most words of a question; of one without a question mark; of one without it after a system prompt; of the
+# statements before a final question; of statements elsewhere; after a colon; of a greeting on a line of its own.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
@@ -34,7 +32,7 @@ _BLOCK = re.compile(
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # What follows the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# Beyond the form, a small addition: a message that begins by asking for work on a text.
+# In addition to the form: a message that begins by asking for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -45,7 +43,8 @@ _WORK = re.compile(
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly any statements.
 
-    In doubt it is not. ``instructed``: a system prompt came with the message, and may say what to do with it.
+    In doubt it is none. ``instructed`` says that a system prompt came with the message, which may say what to do with
+    it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -68,7 +67,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Find why a query may not leave: what it was made from instead of a person's question. Empty if it may leave."""
+    """Find why a query may not leave: what it was made from, other than a person's question. Empty if it may."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
@@ -77,7 +76,8 @@ def find_origin(query: str, state: State) -> str:
         (own if role == "user" and is_question(text) else brought).append(text)
     words = _content_words([query]) or set(_split(query))
     borrowed = words & _content_words(brought) - _content_words(own)
-    # Rules put the name of an earlier answer into a question; a model was free to leave it out.
+    # If rules rewrote the question, one such word is enough: they insert names from an earlier answer. A model could
+    # have left them out.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (

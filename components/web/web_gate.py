@@ -1,7 +1,5 @@
 """The gate for every search that leaves this machine: which queries go out, and which pages may be shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
@@ -24,12 +22,12 @@ class HeldBack(Exception):
 
 
 class WebGate(Block):
-    """Decide for each query of an external source whether it is sent, and in what form.
+    """Decide for each query of an external source whether it is sent.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline, and not closed for this request; if it is short; if it was made from a person's question, not from a text
-    that came with it or was found; and if the last search of every source that is not external succeeded, so that no
-    broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
+    pipeline, and not closed for this request. The query must be short, and made from a person's question, not from a
+    text that came with the question or was found. The last search of every source that is not external must have
+    succeeded, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -57,14 +55,14 @@ class WebGate(Block):
         return all_consent(self.stores) if setting is None else setting != "off"
 
     def check(self, source: str, query: str, state: State | None) -> None:
-        """Check whether a query may leave now; where a person is to be asked, this waits for the answer.
+        """Check whether a query may leave now; if a person is to be asked, this waits for the answer.
 
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
         :raises HeldBack: When the web is closed, the query is too long or not made from a person's question, or a
             person refuses or cannot be asked.
-        :raises RunError: When the last search of a source that is not external failed; it holds the state.
+        :raises RunError: When the last search of a source that is not external failed; the error holds the state.
         """
         if not self.is_open:
             raise HeldBack(explain_closed())

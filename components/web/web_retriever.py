@@ -1,9 +1,5 @@
 """The retriever that searches the web, or an index in its place."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from haystack import Document, component
 
 from prefrag.components.block import Block
@@ -18,8 +14,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the web
-    corpus of the demo, so that the demo needs no network. A query to a stand-in stays local.
+    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``. While the local index is the demo, the web corpus
+    of the demo stands in, so that the demo needs no network. A query to a stand-in stays local.
     """
 
     external = True
@@ -36,7 +32,7 @@ class WebRetriever(Block):
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
         :param demo_stand_in: Whether the web corpus of the demo stands in while the embedded index is the demo; false
-            where the local documents are in another store.
+            if the local documents are in another store.
         :param local_index: The name of the embedded index, which shows whether it is the demo; None for
             ``PREFRAG_INDEX``, else ``default``, else the demo.
         """
@@ -74,7 +70,9 @@ class WebRetriever(Block):
         :returns: ``documents``, best first.
         """
         chosen = self._choose()
-        return {"documents": (await call_component(chosen, _arguments(chosen, query, top_k)))["documents"]}
+        # Some of Haystack's web searches take the number of results only in their settings.
+        arguments = select_arguments(supported_arguments(chosen), query=query, top_k=top_k)
+        return {"documents": (await call_component(chosen, arguments))["documents"]}
 
     run = blocking(run_async)
 
@@ -82,8 +80,3 @@ class WebRetriever(Block):
         # Chosen at every call, so that a server that started on the demo finds an index made later.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
-
-
-def _arguments(retriever: Retriever, query: str, top_k: int) -> dict[str, Any]:
-    # Some of Haystack's web searches take the number of results only in their settings.
-    return select_arguments(supported_arguments(retriever), query=query, top_k=top_k)

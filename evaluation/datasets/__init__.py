@@ -1,6 +1,4 @@
-"""Read the published datasets into the harness's own form: questions and passages."""
-
-from __future__ import annotations
+"""Read questions and passages from the published datasets."""
 
 import os
 import re
@@ -22,7 +20,7 @@ __all__ = ["FORMATS", "detect", "load_questions", "read_passages", "write_jsonl"
 
 @dataclass(frozen=True)
 class _Format:
-    """The functions that read the questions and the passages of one published form."""
+    """The functions that recognise one published format and read its questions and passages."""
 
     questions: Callable[[DatasetFile], Iterator[Question]] | None
     passages: Callable[[DatasetFile], Iterator[Document]] | None
@@ -40,7 +38,7 @@ FORMATS = {
     "beir": _Format(None, beir.passages, beir.recognises),
     "dpr": _Format(None, dpr.passages),
 }
-# These formats ship passages with each question, so a passage of several questions is repeated.
+# These formats ship passages with each question, so a passage that belongs to several questions occurs several times.
 _REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
 _BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
 _HEAD_BYTES = 4096
@@ -50,7 +48,7 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
     """Read the questions of a file.
 
     ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError if the format is unknown or has no questions, if a
-    record is not in that format, if the file has no question, or if two questions have the same id.
+    record does not have that format, if the file has no questions, or if two questions have the same id.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}.")
@@ -58,10 +56,10 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
     name = detect(path) if format == "auto" else format
     read = _find_format(name).questions
     if read is None:
-        raise ValueError(f"{file.path} is of the format {name}, which has passages and no questions.")
+        raise ValueError(f"{file.path} has the format {name}, which has passages but no questions.")
     questions = [_join_lines(question) for question in islice(read(file), limit)]
     if not questions:
-        raise ValueError(f"{file.path} holds no question that can be answered.")
+        raise ValueError(f"{file.path} holds no questions that can be answered.")
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
@@ -71,16 +69,16 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
 
 
 def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
-    """Read the passages of a corpus, or those that a file ships with its questions, one after another.
+    """Yield the passages of a corpus, or those that a file ships with its questions.
 
-    The questions of the dataset name passages by the same ids. Memory use does not grow with a corpus. From a file of
-    questions, each passage is yielded once, which takes some 100 bytes of memory per passage.
+    Their ids are those that the questions of the dataset use. Memory use does not grow with a corpus. A file of
+    questions may repeat a passage, which is yielded once; remembering it takes some 100 bytes.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
     read = _find_format(name).passages
     if read is None:
-        raise ValueError(f"{file.path} is of the format {name}, which has no passages.")
+        raise ValueError(f"{file.path} has the format {name}, which has no passages.")
     passages = read(file)
     return _drop_repeated(passages) if name in _REPEATING else passages
 
@@ -103,7 +101,7 @@ def detect(path: str | os.PathLike[str]) -> str:
         for name, form in FORMATS.items():
             if isinstance(record, dict) and form.recognises(record):
                 return name
-    raise ValueError(f"{file.path} is in none of the forms that are read ({', '.join(FORMATS)}); name one if it is.")
+    raise ValueError(f"The format of {file.path} was not recognised. If it is one of these, name it: {list(FORMATS)}.")
 
 
 def _find_format(name: str) -> _Format:
@@ -113,7 +111,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Put the question on one line, because further lines of a prompt would be taken for other parts of it."""
+    """Put the question on one line, because a prompt's other lines mean something else."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

@@ -1,7 +1,5 @@
 """A corpus of BEIR as published: ``corpus.jsonl``, one JSON object per line with ``_id``, ``title`` and ``text``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +10,7 @@ from prefrag.evaluation.datasets.passage import passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"_id", "text"} <= record.keys()
 
 

@@ -3,12 +3,10 @@
 A JSON object whose ``questions`` have ``id``, ``body``, ``type``, ``exact_answer``, ``documents`` (addresses of
 abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of other types are left out.
 
-The file has no abstracts, only their snippets, so a passage is all snippets of one abstract in the whole file, and its
-id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold passages of a question are those its
-snippets come from, or, if it has none, those it lists. A file has some ten megabytes and is read as a whole.
+The file has snippets of abstracts, not whole abstracts. So a passage joins all snippets of one abstract, and its id is
+the abstract's number in PubMed, as in BEIR's BioASQ corpus. A question's gold passages are the abstracts of its
+snippets or, if it has no snippets, those in its ``documents``. A file has some ten megabytes and is read as a whole.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +27,7 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the snippets of the yes/no questions, by abstract."""
+    """Read the snippets of the yes/no questions, joined by abstract."""
     texts: dict[str, dict[str, None]] = {}
     for number, text in file.convert_records(_records(file), _snippets, "question"):
         texts.setdefault(number, {})[text] = None
@@ -49,7 +47,7 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
 
 def _question(record: dict[str, Any]) -> Iterator[Question]:
     answer = record["exact_answer"]
-    # In some years the answer is a list.
+    # In some years of BioASQ the answer is a list.
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
     if answer not in ("yes", "no"):

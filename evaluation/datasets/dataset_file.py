@@ -23,10 +23,10 @@ _BLANK = re.compile(r"\s*")
 
 
 class DatasetFile:
-    """A file of a dataset, or a folder or archive of such files, which counts the bytes that were read.
+    """A file, folder or archive of a dataset.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. A folder also counts the bytes read from its
-    files.
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` counts the bytes read from the
+    file, or from all files of the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
@@ -38,26 +38,26 @@ class DatasetFile:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a tar file."""
+        """Whether the file is a tar archive."""
         return ".tar" in self.path.suffixes
 
     @property
     def suffix(self) -> str:
-        """The file name's suffix, ignoring that of a compression: ``.tsv`` for ``x.tsv.gz``."""
+        """The file name's suffix without that of a compression: ``.tsv`` for ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
-        """List the files that are read: those of a folder in the order of their names, or the file itself."""
+        """List the files of a folder by name, without hidden ones, or the file itself."""
         if not self.path.is_dir():
             return [self.path]
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
 
     def size(self) -> int:
-        """Return the bytes on disk of all files."""
+        """Return the size on disk in bytes."""
         return sum(part.stat().st_size for part in self.parts())
 
     def members(self) -> Iterator[DatasetFile]:
-        """Iterate over the files of a folder or of an archive."""
+        """Yield the files of a folder or an archive, or the file itself."""
         if self.path.is_dir():
             yield from (DatasetFile(part, self) for part in self.parts())
         elif self.is_archive:
@@ -74,14 +74,14 @@ class DatasetFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the file and count the bytes that are read."""
+        """Open the file for reading, unpacked."""
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
         with self.path.open("rb", buffering=0) as raw, self._explain():
             yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Read line by line."""
+        """Yield each line that is not blank, with its number."""
         with self.open() as stream:
             number = 0
             while line := stream.readline(MOST_RECORD_BYTES + 1):
@@ -92,7 +92,7 @@ class DatasetFile:
                     yield number, line
 
     def json_lines(self) -> Iterator[tuple[int, Any]]:
-        """Read one JSON value per line."""
+        """Yield the JSON value of each line, with the line's number."""
         for number, line in self.lines():
             try:
                 value = json.loads(line.decode("utf-8-sig"))
@@ -101,7 +101,7 @@ class DatasetFile:
             yield number, value
 
     def json_array(self) -> Iterator[tuple[int, Any]]:
-        """Read the objects of a JSON array without holding all of them."""
+        """Yield the objects of a JSON array with their numbers, without holding them all in memory."""
         with self.open() as stream:
             text = _JsonText(io.TextIOWrapper(stream, encoding="utf-8-sig"))
             number = 1
@@ -126,7 +126,7 @@ class DatasetFile:
     def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Convert records; the error for one that cannot be converted names it."""
+        """Convert records; if one cannot be converted, the error names it by ``unit`` and number."""
         for number, record in records:
             try:
                 things = list(convert(record))
@@ -139,13 +139,13 @@ class DatasetFile:
             yield from things
 
     def count(self, read: int) -> None:
-        """Count bytes that were read, here and in the folder that holds the file."""
+        """Add to the bytes read from this file and from the folder that holds it."""
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
 
     def error(self, unit: str, number: int, reason: str) -> ValueError:
-        """Make the error of an invalid record."""
+        """Make the error for an invalid record."""
         return ValueError(f"{self.path}, {unit} {number}: {reason}.")
 
     @contextmanager
@@ -155,14 +155,14 @@ class DatasetFile:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
         except OSError as error:
-            # bz2 raises an OSError without a number for data of another format.
+            # For data that is not bz2, the module bz2 raises an OSError without a number.
             if error.errno is None:
                 raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
             raise
 
 
 def text_of(record: Any, key: str) -> str:
-    """Get a required text."""
+    """Return a text that a record must have, stripped."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")
@@ -171,7 +171,7 @@ def text_of(record: Any, key: str) -> str:
 
 
 def check_unicode(text: str, key: str) -> None:
-    """Check that a text can be encoded."""
+    """Raise ValueError if a text cannot be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -190,8 +190,6 @@ class _Member(DatasetFile):
 
 
 class _Counted(io.RawIOBase):
-    """A stream that counts the bytes read from a file."""
-
     def __init__(self, raw: io.FileIO, file: DatasetFile):
         self._raw = raw
         self._file = file
@@ -214,8 +212,6 @@ def _unpack(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _JsonText:
-    """Read JSON piece by piece."""
-
     def __init__(self, text: io.TextIOWrapper):
         self._text = text
         self._buffer = ""
@@ -223,7 +219,7 @@ class _JsonText:
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """Return the next character that is not blank, or an empty text at the end."""
+        """Return the next character that is not blank, or an empty text at the end, without taking it."""
         while True:
             if blank := _BLANK.match(self._buffer, self._position):
                 self._position = blank.end()

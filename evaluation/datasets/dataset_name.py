@@ -1,6 +1,4 @@
-"""Find the dataset of a question."""
-
-from __future__ import annotations
+"""Find the dataset that a question comes from."""
 
 import re
 from pathlib import Path
@@ -11,7 +9,7 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# The ids of HotpotQA and 2WikiMultiHopQA contain the ids of the few machines that made them.
+# The ids of HotpotQA and 2WikiMultiHopQA contain the ids of the few machines that generated them.
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),
@@ -22,16 +20,16 @@ _FOLDERS = 2
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Find a dataset by the id of a question, a word of its file's name, or the names of the nearest folders."""
+    """Find a question's dataset by its id, a word of its file's name, or the names of the two nearest folders."""
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name
-    # Compare the whole name of a folder, because `hotpotqa_vs_mine` may hold other questions.
+    # A folder's name must match as a whole, because `hotpotqa_vs_mine` may hold other questions.
     folders = [folder.name.lower() for folder in path.resolve().parents[:_FOLDERS]]
     parts = (*_WORD.findall(path.stem.lower()), *folders)
     return next((part for part in parts if part in DATASETS), "")
 
 
 def type_of(question_id: str) -> str:
-    """Read the type of a question of MuSiQue from the beginning of its id."""
+    """Read the type of a MuSiQue question from its id, such as `2hop`; an empty text for other ids."""
     return question_id.split("__")[0] if _QUESTION_IDS[MUSIQUE].fullmatch(question_id) else ""

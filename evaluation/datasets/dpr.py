@@ -1,10 +1,8 @@
 """The Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``, 21 million passages of 100 words.
 
-A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as CSV is. Corpora of that form with other
-passages, for example the 24 million of newer dumps, are read in the same way.
+A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as in CSV. Other corpora of this format, such as
+the 24 million passages of newer dumps, can be read too.
 """
-
-from __future__ import annotations
 
 import csv
 import io

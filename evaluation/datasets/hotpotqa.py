@@ -5,8 +5,6 @@ number of the sentence) and ``context`` (title and sentences of ten passages). T
 cannot be scored here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,14 +17,14 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"_id", "question", "context"} <= record.keys() and "evidences" not in record
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    The gold passages are named by title, so they are known even if the context of the full-wiki setting lacks them.
+    Gold passages are named by title, so they are known even if a question of the full-wiki setting lacks their text.
     """
     return file.convert_records(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
 
@@ -37,7 +35,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 
 def question(record: dict[str, Any], dataset: str) -> Question:
-    """Read a question of HotpotQA, or of a dataset that took its form."""
+    """Read a question of HotpotQA, or of a dataset with the same format."""
     return Question(
         id=text_of(record, "_id"),
         question=text_of(record, "question"),
@@ -50,7 +48,7 @@ def question(record: dict[str, Any], dataset: str) -> Question:
 
 
 def contexts(record: dict[str, Any]) -> Iterator[Document]:
-    """Read the passages of a question."""
+    """Read the passages that come with a question."""
     for title, sentences in record["context"]:
         if text := join_sentences(sentences):
             yield passage(id_by_title(title), title, text)

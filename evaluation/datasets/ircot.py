@@ -2,11 +2,9 @@
 
 ``processed_data/<dataset>/test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100) and the whole sets:
 one JSON object per line with ``question_id``, ``question_text``, ``answers_objects`` (each of their ``spans`` counts as
-right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). Their passages have the same ids as
-in the dataset's own files.
+right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). A passage has the same id as in the
+dataset's own files.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +20,7 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"question_id", "question_text", "answers_objects"} <= record.keys()
 
 
@@ -42,7 +40,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
     contexts = list(_contexts(path, record))
-    # A paragraph may occur twice and be marked as supporting only once.
+    # A paragraph may occur twice, but be marked as supporting only once.
     gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,

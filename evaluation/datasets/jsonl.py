@@ -1,4 +1,4 @@
-"""The project's own form: questions and passages as JSON lines.
+"""The project's own format: questions and passages as JSON lines.
 
 A question: ``id``, ``question``, ``answers``, and optionally ``type``, ``supporting_ids``, ``candidate_ids``,
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
@@ -6,8 +6,6 @@ A question: ``id``, ``question``, ``answers``, and optionally ``type``, ``suppor
 ``history`` (earlier turns, each with ``role`` and ``content``).
 A passage: ``id``, ``title``, ``text``, and ``source`` if the corpus names the simulated source that holds it.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -23,12 +21,12 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for a line's `source`; a document's own `source` is the source that found it.
+# The metadata key for a line's `source`, because a document's own `source` names the source that found it.
 SPLIT = "source_split"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
 
 
@@ -48,7 +46,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
-    """Write questions or passages one after another, so that memory does not grow with them."""
+    """Write questions or passages to a file without holding them all in memory, and return their number."""
     path = Path(path).expanduser()
     part = path.with_name(f".{path.name}.{os.getpid()}")
     written = 0
@@ -71,7 +69,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if answerable not in (None, True, False):
         raise ValueError("'answerable' must be true or false")
     if bool(answers) is (answerable is False):
-        raise ValueError("'answers' must hold one, or be empty with 'answerable' false")
+        raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")
     yield Question(
         id=question_id,
         question=text_of(record, "question"),

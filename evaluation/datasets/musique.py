@@ -6,8 +6,6 @@ One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases
 ``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +18,7 @@ from prefrag.evaluation.question import Hop, Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"id", "question", "paragraphs"} <= record.keys()
 
 

@@ -1,6 +1,4 @@
-"""A passage of a dataset, and the id by which questions and corpora agree on it."""
-
-from __future__ import annotations
+"""Make the passages of a dataset, with ids that its questions and its corpora share."""
 
 import hashlib
 import html
@@ -13,10 +11,10 @@ from prefrag.components.text.passage_record import PassageRecord
 
 
 def id_by_title(title: str) -> str:
-    """Name a passage by its title, as HotpotQA and 2WikiMultiHopQA do themselves.
+    """Make a passage's id from its title, as HotpotQA and 2WikiMultiHopQA do themselves.
 
-    The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed
-    and blanks collapsed.
+    The questions and the dumps of Wikipedia write some titles differently. So HTML entities are replaced, combining
+    characters composed (NFC) and blanks collapsed.
     """
     if not isinstance(title, str) or not title.strip():
         raise ValueError("a title must be text, and not empty")
@@ -24,7 +22,7 @@ def id_by_title(title: str) -> str:
 
 
 def id_by_text(title: str, text: str) -> str:
-    """Name a passage by its title and text, for MuSiQue, where several passages may share a title."""
+    """Make a passage's id from its title and text, for MuSiQue, where several passages may share a title."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
     content = f"{title.strip()}\n{text.strip()}".encode()
@@ -32,7 +30,7 @@ def id_by_text(title: str, text: str) -> str:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences into a text, whether or not each begins with a blank, as in some datasets."""
+    """Join sentences with single spaces; in some datasets each sentence already begins with one."""
     return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
 
 

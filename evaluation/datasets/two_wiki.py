@@ -1,11 +1,9 @@
 """2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, of ``data.zip`` or ``data_ids_april7.zip``.
 
-The form of HotpotQA plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
+HotpotQA's format plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
 ``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If that file lies beside the
 questions, the aliases of an answer count as right, as in the dataset's evaluation script of version 1.1.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +20,7 @@ ALIASES = "id_aliases.json"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return {"_id", "question", "context", "evidences"} <= record.keys()
 
 

@@ -2,11 +2,9 @@
 
 HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, as it is or unpacked to its folders of
 ``wiki_*.bz2`` (5.2 million articles): one JSON object per line with ``id``, ``url``, ``title``, ``text`` (sentences).
-2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The passages have the ids that
-the questions of the dataset name.
+2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The questions of the dataset
+name passages by the same ids.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +16,7 @@ from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, pas
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file has this format."""
     return "title" in record and isinstance(record.get("sentences", record.get("text")), list)
 
 
@@ -30,14 +28,14 @@ def passages(file: DatasetFile) -> Iterator[Document]:
             found = True
             yield from member.convert_records(member.json_lines(), _paragraph, "line")
     if not found:
-        raise ValueError(f"{file.path} holds no file that ends in .bz2: name the folder above those of the paragraphs.")
+        raise ValueError(f"{file.path} holds no .bz2 file: name the folder that holds the folders of wiki_*.bz2 files.")
 
 
 def _paragraph(record: dict[str, Any]) -> Iterator[Document]:
     sentences = record["sentences"] if "sentences" in record else record["text"]
     if isinstance(sentences, str) or any(not isinstance(sentence, str) for sentence in sentences):
         raise ValueError(
-            "'text' must be a list of sentences, as in the dump of the abstracts; whole articles are not read"
+            "'text' must be a list of sentences, as in the dump of abstracts; dumps of whole articles cannot be read"
         )
     if text := join_sentences(sentences):
         title = text_of(record, "title")

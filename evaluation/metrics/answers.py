@@ -1,9 +1,7 @@
-"""Our own scores of an answer; ``official.py`` has those of the datasets and of PrefRAG's code.
+"""Our own scores of an answer; the datasets' scores and those of PrefRAG's code are in ``official.py``.
 
-Every score is between 0 and 1, and is that of the best-matching alias.
+Every score is between 0 and 1. If a question has several right answers, the best-matching one counts.
 """
-
-from __future__ import annotations
 
 import re
 import string
@@ -20,8 +18,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as ``acc``, ``acc_word``, ``em`` and ``f1``.
 
-    For a yes/no question, ``acc_word`` requires the right word and not the other one as well. For BioASQ, where all
-    questions are of that kind, ``acc`` does so too.
+    For a yes/no question, ``acc_word`` is 1 only if the answer has the right word and not the other one as well. The
+    same holds for ``acc`` in BioASQ, where all questions are yes/no questions.
     """
     golds = question.answers
     word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
@@ -34,9 +32,9 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a right answer is anywhere in an answer, ignoring case.
+    """Check whether a right answer occurs anywhere in an answer, ignoring case: "Norway" contains "no".
 
-    The PrefRAG authors' code does the same (section 4.1 names the metric). "Norway" contains "no".
+    The PrefRAG authors' code does the same (section 4.1 names the metric).
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
@@ -47,7 +45,7 @@ def acc_word(answer: str, golds: Sequence[str]) -> float:
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer equals a right one."""
+    """Check whether an answer equals a right one, both normalised."""
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
@@ -58,8 +56,8 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Check whether a person would accept an answer as right even though the strings differ.
 
-    The answer must occur in a right one as whole words and have at least half of its words. Leading prepositions are
-    ignored, and numbers up to twelve count as digits ("two" is "2", "in Germany" is "Germany").
+    A right answer must contain the answer as whole words, and have at most twice as many words. Leading prepositions
+    are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
     """
     return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
 
@@ -76,14 +74,14 @@ def _fair(answer: list[str], gold: list[str]) -> bool:
 def f1(answer: str, golds: Sequence[str]) -> float:
     """Measure how many words an answer shares with a right one, both normalised.
 
-    F1 is the harmonic mean of precision, the share of its words that are in the right answer, and recall, the share of
-    the right answer's words that are in it. It is 1 where :func:`em` is 1, even if normalisation leaves no words.
+    F1 is the harmonic mean of precision (the share of the given words that are right) and recall (the share of the
+    right words that are given). It is 1 wherever :func:`em` is 1, even if normalisation leaves no words.
     """
     return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
-    """Count the words that two texts share, as SQuAD's script and its successors do."""
+    """Return F1, precision and recall of the shared words, counted as in SQuAD's script and its successors."""
     given, right = normalise(answer).split(), normalise(gold).split()
     shared = (Counter(given) & Counter(right)).total()
     if not shared:
@@ -106,5 +104,5 @@ def yes_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 def _holds_word(text: str, word: str) -> bool:
-    # Lower case on both sides, as in `acc`, because IGNORECASE equates letters that lower case keeps apart.
+    # Both sides are lower-cased, as in `acc`: IGNORECASE would equate some letters that lower-casing keeps apart.
     return re.search(rf"(?<!\w){re.escape(word.strip().lower())}(?!\w)", text.lower()) is not None

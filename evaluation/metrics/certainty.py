@@ -1,6 +1,4 @@
-"""Score what a run gives and what it withholds: the answers it is sure of, and the evidence for the others."""
-
-from __future__ import annotations
+"""Score the answers that a run gave, the evidence that it showed instead of an answer, and the queries it sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +13,7 @@ SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
-    """Check whether a run ended well and gave no answer, because a reader or the pipeline was not sure of one."""
+    """Check whether a run ended without an answer on purpose, because the reader or the pipeline was not sure."""
     return bool(result.get("not_found")) or result.get("certainty") == "probably"
 
 
@@ -26,12 +24,13 @@ def is_right(question: Question, answer: str) -> bool:
 
 
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
-    """Score what a run gave and what it withheld.
+    """Score the answer of a run or, if it gave none, its guess and its evidence.
 
-    :returns: Scores from 0 to 1. If the question has no answer: ``said_unknown`` (and, if an answer was given, both
-        ``..._of_given`` as 0). Otherwise ``answered`` and ``guess_em`` (of the guess, if withheld); if answered, also
-        ``right_of_given`` and ``fair_of_given``; if not, ``evidence_held`` (except for yes or no, which no sentence
-        contains) and, with gold passages, ``evidence_gold``.
+    :returns: Scores from 0 to 1. For a question without an answer: ``said_unknown`` and, if the run gave an answer,
+        ``right_of_given`` and ``fair_of_given`` as 0. For any other question: ``answered`` and ``guess_em`` (of the
+        guess that was withheld, or else of the answer). If the run gave an answer, also ``right_of_given`` and
+        ``fair_of_given``. If not, ``evidence_held`` (except for yes or no, which no sentence contains) and, if the
+        question has gold passages, ``evidence_gold``.
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -56,9 +55,9 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score the sentences that are shown: the evidence first, then those of the cited passages.
 
-    :returns: ``sentence_1`` and ``sentence_3``: 1 if the first, or one of the first three, is a gold sentence or nearly
-        one (an F1 of 0.6, because a wrapped sentence may be shown only in part). No scores for a question without gold
-        sentences.
+    :returns: ``sentence_1`` and ``sentence_3``: 1 if the first sentence, or one of the first three, is a gold sentence
+        or has an F1 of at least 0.6 with one (a sentence over several lines may be shown only in part). Nothing if the
+        question has no gold sentences.
     """
     if not question.sentences:
         return {}
@@ -76,16 +75,16 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
     sentence = shown.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
-    # A document records where its sentence is.
+    # A document gives its sentence as a start and an end in its content.
     return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the queries that left, if it is known whether the preferred source answers the question.
+    """Score the queries sent to the web, if it is known whether the preferred source answers the question.
 
-    :returns: Scores from 0 to 1. If the preferred source answers it, ``needless_queries``: 1 if any query was sent. If
-        any was, ``words_typed``: the share of query words that occur in the question or an earlier turn; and, if the
-        preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
+    :returns: Scores from 0 to 1. If the preferred source answers the question, ``needless_queries``: 1 if any query was
+        sent. If any was sent, ``words_typed``: the share of its words that occur in the question or an earlier turn. If
+        any was sent and the preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
     """
     if question.answerable is None:
         return {}

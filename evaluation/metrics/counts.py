@@ -1,7 +1,5 @@
 """Count the documents, model calls, retrievals, tokens and failures of one run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +9,12 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "looku
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the costs and failures of a run.
 
-    :returns: ``documents_per_question`` (given to the model, each counted once), ``llm_calls``, the five counts of
-        retrievals of appendix A.6 of PrefRAG, ``lookups`` (the queries that these sent), ``prompt_tokens``,
+    :returns: ``documents_per_question`` (shown to the model, each counted once), ``llm_calls``, the five counts of
+        retrievals in appendix A.6 of PrefRAG, ``lookups`` (the queries that the retrievals sent), ``prompt_tokens``,
         ``completion_tokens``, ``cached_tokens`` (the part of the prompt tokens that the server reports as cached),
-        ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
-        ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (searches that found
-        nothing, or less, because of an error that the run survived).
+        ``forced`` (1 if the steps ran out), ``not_found`` (1 if the pipeline gave no answer on purpose),
+        ``unparsable``, ``unknown_actions`` (steps whose action does not exist) and ``failed_searches`` (searches that
+        found nothing, or less, because of an error that the run survived).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
@@ -36,7 +34,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
-    """Count the calls to a model by their caller."""
+    """Return the number of model calls of each caller, such as the judge."""
     calls = (result.get("usage") or {}).get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
 
@@ -44,8 +42,8 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be read.
 
-    The reasoner's replies are counted in the steps, because the trace leaves out the one that ends the loop. Those of
-    the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
+    The reasoner's replies are counted in the steps, because the trace lacks the reply that ends the loop. The replies
+    to the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())

@@ -1,10 +1,8 @@
 """Score an answer as the datasets' own evaluation scripts do.
 
-The scripts share SQuAD's normalisation and differ in the later steps. They are not packages, so their rules are written
-here, and the tests check them on cases that were computed with the scripts.
+The scripts share SQuAD's normalisation and differ in the later steps. They are not packages, so their rules are
+implemented here. The tests compare them with scores that were computed with the scripts.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +14,10 @@ _CLOSED = ("yes", "no", "noanswer")
 
 
 def official_scores(question: Question, answer: str) -> dict[str, float]:
-    """Score an answer as the script of its dataset does.
+    """Score an answer as its dataset's script does, or as SQuAD 1.1 does if the dataset has no script.
 
     :returns: ``official_em`` and ``official_f1``; for HotpotQA and 2Wiki also ``official_precision`` and
-        ``official_recall``. For BioASQ only ``official_accuracy`` of yes/no questions, and nothing for other
-        questions. A dataset without a script of its own is scored as SQuAD 1.1.
+        ``official_recall``. BioASQ has only ``official_accuracy``, and only for yes/no questions.
     """
     if question.dataset == "bioasq":
         scores = bioasq(answer, question.answers[0]) if question.is_yes_no else {}
@@ -36,12 +33,12 @@ def official_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word."""
+    """Score as SQuAD 1.1: F1 is 0 if no word is shared, even if normalisation leaves no words on either side."""
     return {"em": em(answer, golds), "f1": max(overlap(answer, gold)[0] for gold in golds)}
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """Score as HotpotQA: as SQuAD 1.1, but yes, no and noanswer must be equal, and there are no aliases."""
+    """Score as HotpotQA: like SQuAD 1.1, but yes, no and noanswer share no words with longer answers; no aliases."""
     given, right = normalise(answer), normalise(gold)
     closed = given != right and (given in _CLOSED or right in _CLOSED)
     score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
@@ -49,28 +46,28 @@ def hotpotqa(answer: str, gold: str) -> dict[str, float]:
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as 2WikiMultiHopQA 1.1: as HotpotQA, with aliases; each of the four scores has its own best alias."""
+    """Score as 2WikiMultiHopQA 1.1: like HotpotQA, but each of the four scores takes the alias that is best for it."""
     scored = [hotpotqa(answer, gold) for gold in golds]
     return {name: max(scores[name] for scores in scored) for name in ("em", "f1", "precision", "recall")}
 
 
 def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where neither side keeps a word (as in SQuAD 2.0)."""
+    """Score as MuSiQue 1.0: like SQuAD 1.1, but F1 is 1 if normalisation leaves no words on either side (SQuAD 2.0)."""
     both_empty = any(not normalise(answer) and not normalise(gold) for gold in golds)
     return {"em": em(answer, golds), "f1": 1.0 if both_empty else squad(answer, golds)["f1"]}
 
 
 def bioasq(answer: str, gold: str) -> dict[str, float]:
-    """Score as BioASQ, task B, phase B, yes/no: the script compares yes and no, which are read from the answer here."""
+    """Score as BioASQ (task B, phase B, yes/no), after reading yes or no from the answer."""
     return {"accuracy": float(yes_no(answer) == gold.strip().lower())}
 
 
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Compute BioASQ's measure of a whole run: the mean of the F1 of the labels yes and no.
+    """Compute BioASQ's measure of a whole run, from the gold answer and accuracy of each question.
 
-    To the script an answer is only right or wrong, so every wrong one, even an unreadable one, counts against both
-    labels. A label that is never right has an F1 of 0, even if no question has that label. The scores are
-    ``official_f1_yes``, ``official_f1_no`` and ``official_macro_f1``; there are none without questions.
+    The F1 of each label is ``official_f1_yes`` and ``official_f1_no``, their mean ``official_macro_f1``. To the script
+    an answer is only right or wrong, so every wrong answer, even an unreadable one, counts against both labels. The F1
+    of a label is 0 if no question with it is answered right, or if there is none. No questions, no scores.
     """
     if not accuracies:
         return {}
@@ -85,7 +82,7 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
 
 
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Score the yes/no questions of a run as BioASQ does."""
+    """Compute :func:`bioasq_macro_f1` from the questions of a run that have an ``official_accuracy``."""
     return bioasq_macro_f1(
         [
             (question.answers[0], score["official_accuracy"])
@@ -98,9 +95,9 @@ def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str,
 def authors_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the published code of PrefRAG does.
 
-    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
-        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: whether the answer
-        contains the gold word as a whole word, regardless of the rest.
+    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. EM and F1 are SQuAD 1.1's for every dataset, so "yes"
+        may share a word with a longer answer. BioASQ has only ``authors_acc``: whether the gold word is in the answer
+        as a whole word, whatever else the answer says.
     """
     if question.dataset == "bioasq":
         found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)

@@ -1,19 +1,18 @@
 """Score the retrieval: the gold passages among the documents that the model was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
-# The numbers of documents per retrieval that PrefRAG compares (section 4.3).
+# PrefRAG compares these numbers of documents per retrieval (section 4.3).
 RANKS = (3, 5, 7)
 # Some BioASQ questions have far more gold passages than a model is shown, so recall is capped at this many.
 ENOUGH = 5
 
 
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """Score the documents that the model was shown; a question without gold passages has no scores.
+    """Score the documents that the model was shown.
 
-    The scores are ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5``, ``_7``.
+    :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5``, ``_7``; nothing
+        for a question without gold passages.
     """
     if not gold:
         return {}
@@ -37,7 +36,7 @@ def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
 
 
 def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = ENOUGH) -> float:
-    """Measure the recall of a question as if it had at most ``enough`` gold passages."""
+    """Measure recall, where ``enough`` gold passages count as all of them."""
     wanted = min(enough, len(set(gold)))
     return min(_hits(shown, gold), wanted) / wanted
 

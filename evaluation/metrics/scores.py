@@ -1,6 +1,4 @@
-"""All scores of one question."""
-
-from __future__ import annotations
+"""Compute all scores of one question."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,12 +13,12 @@ from prefrag.evaluation.question import Question
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score a result; each score is defined by the function that computes it.
 
-    An empty answer scores 0 in everything, including retrieval, because such a run failed. If the reader or the
-    pipeline deliberately gives no answer, the answer scores 0 but its retrieval counts.
+    A run that ends with an empty answer has failed, so all its scores are 0, including those of retrieval. If the
+    reader or the pipeline gives no answer on purpose, the answer scores 0, but the retrieval is scored.
 
-    :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and one without gold passages no
-        retrieval scores, so neither enters those denominators. A question that nothing answers has the scores of what
-        was given and withheld.
+    :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and a question without gold
+        passages no retrieval scores, so they do not count in those averages. Of a question that is known to have no
+        answer, the answer is scored by :func:`certainty_scores` only.
     """
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)

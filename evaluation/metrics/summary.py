@@ -1,7 +1,5 @@
 """Summarise the metrics of a whole run for ``metrics.json``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,14 +13,16 @@ from prefrag.evaluation.question import Question
 def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
-    A question whose run failed (see :func:`has_failed`) stays in every denominator with scores of 0; its costs until
-    then count. Questions without gold passages are left out of the denominators of recall and precision. The scores
-    are computed again from the results; ``scores`` in a prediction is not read. The summary has ``n``, ``errors``
-    (questions whose run failed), every score in percent, every count as its mean per question, ``llm_calls_by_caller``,
-    ``seconds_per_question`` and ``by_type`` (the same for each type of question), all unrounded.
+    A question whose run failed (see :func:`has_failed`) counts with scores of 0 and with its costs up to the failure.
+    Questions without gold passages do not count in the averages of recall and precision. The scores are computed again
+    from the results; the ``scores`` of a prediction are not read.
+
+    :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as its mean per
+        question, ``llm_calls_by_caller``, ``seconds_per_question`` and ``by_type`` (the same for each type of
+        question), all unrounded.
     """
     if not predictions:
-        raise ValueError("There are no predictions to sum up: run the evaluation first.")
+        raise ValueError("There are no predictions to summarise: run the evaluation first.")
     questions = [_question(prediction) for prediction in predictions]
     summary = _summarise_questions(predictions, questions)
     types = sorted({question.type for question in questions if question.type})
@@ -37,7 +37,7 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a run broke off, or ended without an answer although it did not withhold one on purpose."""
+    """Check whether a run broke off, or ended without an answer that was not withheld on purpose."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 
@@ -82,6 +82,6 @@ def _question(prediction: Mapping[str, Any]) -> Question:
     if missing:
         raise ValueError(
             f"A prediction ({prediction.get('id', 'without an id')}) has no '{missing[0]}': give the lines of a "
-            "predictions.jsonl that `prefrag evaluate` has written."
+            "predictions.jsonl that `prefrag evaluate` wrote."
         )
     return Question.of_prediction(prediction)

@@ -1,7 +1,5 @@
 """Check the questions about people's own files against the documents they are asked about."""
 
-from __future__ import annotations
-
 import html
 import io
 import json
@@ -14,19 +12,19 @@ from typing import Any
 from prefrag.indexing.headings import Outline
 from prefrag.indexing.pdf_files import read_pdf
 
-# Words may be separated by a hyphen and a line break, by a column, or by nothing if a PDF lost its spaces.
+# Between words there may be a hyphen and a line break, the gap between two columns or, in some PDFs, nothing.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx")
 
 
 def read_questions(name: str) -> list[dict[str, Any]]:
-    """Read the questions of `dev`, `test` or `languages`, in the form that README.md describes."""
+    """Read the questions of `dev`, `test`, `train` or `languages`; README.md describes their fields."""
     with Path(__file__).with_name(f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a document, as far as the check needs it."""
+    """Read the text of a document without markup, roughly but well enough for these checks."""
     data = path.read_bytes()
     if path.suffix == ".pdf":
         return read_pdf(data, Outline())[1]
@@ -42,12 +40,12 @@ def read_text(path: Path) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Lower the case and remove everything between the words."""
+    """Lower the case and remove blanks and hyphens."""
     return _BLANKS.sub("", text).lower()
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Find faults: sentences or answers that are not where they should be, and facts that should be absent."""
+    """Describe each sentence that is not in its document, answer not in its sentences, and fact not absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}
@@ -58,11 +56,11 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
             text = squeezed.get(place["document"], "")
             for sentence in place["sentences"]:
                 if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
-                    faults.append(f"{name}: not in {place['document']}: {sentence}")
+                    faults.append(f"{name}: this sentence is not in {place['document']}: {sentence}")
         for answer in () if question.get("answer_elsewhere") else question["answers"]:
             if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
-                faults.append(f"{name}: {answer} is not in its sentences")
+                faults.append(f"{name}: the answer {answer} is in none of the question's sentences")
         if absent := question.get("absent"):
             found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{name}: {absent} is in {document}" for document in found]
+            faults += [f"{name}: {absent} should be absent, but is in {document}" for document in found]
     return faults

@@ -3,12 +3,10 @@
 python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--train | --languages]
 
 The manuals come from Debian packages, pinned in packages.json; the files of four invented organisations are written
-from organisations/*.yaml. Manual pages are set with groff, which must be installed. --train makes the documents of
-train.jsonl instead (packages_train.json, organisations/train/*.yaml), --languages those of the questions in six
-languages, pinned in languages.json.
+from organisations/*.yaml. Manual pages are formatted with groff, which must be installed. --train makes the documents
+for train.jsonl instead (packages_train.json, organisations/train/*.yaml), --languages those for the questions in six
+languages (languages.json).
 """
-
-from __future__ import annotations
 
 import gzip
 import hashlib
@@ -34,21 +32,21 @@ _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
 def read_packages(name: str) -> list[dict[str, Any]]:
-    """Read a list of packages: name, version, SHA-256 of the file, the files to take, and their folder."""
+    """Read a list of pinned packages: name, version, SHA-256 of the .deb file, the files to take, and their folder."""
     packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return packages
 
 
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
-    """Read a .deb file from a folder; if it is not there, apt-get fetches it."""
+    """Read a package's .deb file from a folder; if it is not there, apt-get fetches it first."""
     name, version = package["package"], package["version"]
-    # File names on a mirror lack the epoch; apt-get writes it with %3a.
+    # A version may begin with an epoch (2:1.0). File names on a mirror lack it; apt-get writes it as 2%3a1.0.
     shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
     if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
     if not (found := sorted(path for pattern in shown for path in folder.glob(pattern))):
-        raise BadInput(f"{name} {version} is not in {folder} nor known to apt: put its .deb file there.")
+        raise BadInput(f"{name} {version} is not in {folder}, and apt does not know it: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
         raise BadInput(f"{found[0]} is not the file that was pinned: its SHA-256 differs.")
@@ -70,7 +68,7 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _set_manual_page(source: bytes) -> bytes:
-    """Set a manual page as plain text, as `man` shows it in 80 columns."""
+    """Format a manual page as plain text, as `man` shows it in 80 columns."""
     command = ["groff", "-t", "-k", "-Tutf8", "-mandoc", "-P-cbou", "-rHY=0", "-rLL=78n"]
     return subprocess.run(command, input=source, capture_output=True, check=True, timeout=60).stdout
 
@@ -85,7 +83,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
         if name.endswith(".gz"):
             name, data = name.removesuffix(".gz"), gzip.decompress(data)
         if _MANUAL_PAGE.fullmatch(name):
-            # This page is a stub that only names another one.
+            # A page that begins like this is a stub that only names another page.
             if data.startswith(b".so "):
                 continue
             data = _set_manual_page(data)
@@ -98,10 +96,10 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 def make_documents(
     folder: Annotated[Path, typer.Argument(help="Where the documents go; it must not exist yet.")],
     packages: Annotated[Path | None, typer.Option(help="The .deb files; missing ones are fetched into it.")] = None,
-    train: Annotated[bool, typer.Option(help="Make those of train.jsonl instead.")] = False,
-    languages: Annotated[bool, typer.Option(help="Make those in six languages instead.")] = False,
+    train: Annotated[bool, typer.Option(help="Make the documents for train.jsonl instead.")] = False,
+    languages: Annotated[bool, typer.Option(help="Make the documents in six languages instead.")] = False,
 ) -> None:
-    """Make the documents, check the questions, and print what was made."""
+    """Make the documents and check the questions against them."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
     pins = "packages_train.json" if train else "languages.json" if languages else "packages.json"
@@ -111,7 +109,7 @@ def make_documents(
         if folder.exists():
             raise BadInput(f"{folder} exists already: name a new folder.")
         if not shutil.which("groff"):
-            raise BadInput("groff, which sets the manual pages, is missing: install it (groff-base on Debian).")
+            raise BadInput("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
         for package in read_packages(pins):
             place = package.get("folder", f"manuals/{package['package']}")
             written = write_package(package, find_package(package, debs), folder / place)

@@ -1,6 +1,4 @@
-"""Write the files of the invented organisations: the same bytes each time."""
-
-from __future__ import annotations
+"""Write the files of the invented organisations, with the same bytes each time."""
 
 import io
 import re
@@ -15,13 +13,13 @@ _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read the files of all organisations of dev and test, or of train: the path and content of each."""
+    """Read the path and content of each file of the organisations of dev and test, or of train."""
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
 
 def write_organisations(folder: Path, train: bool = False) -> int:
-    """Write the files of all organisations of dev and test, or of train, and return how many there are."""
+    """Write the files of the organisations of dev and test, or of train, and return how many there are."""
     files = read_organisations(train)
     for file in files:
         path = folder / file["path"]
@@ -31,7 +29,7 @@ def write_organisations(folder: Path, train: bool = False) -> int:
 
 
 def make_file(file: dict[str, Any]) -> bytes:
-    """Make one file in the format of its suffix."""
+    """Return the bytes of one file, in the format of its suffix."""
     if file["path"].endswith(".docx"):
         return _at_a_fixed_time(_make_docx(file["blocks"]))
     if file["path"].endswith(".xlsx"):
@@ -88,7 +86,7 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
 
 
 def _at_a_fixed_time(archive: bytes) -> bytes:
-    """Pack an office file again with a fixed date, so that its bytes are always the same."""
+    """Repack an office file with a fixed date, so that its bytes are always the same."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():
@@ -98,7 +96,6 @@ def _at_a_fixed_time(archive: bytes) -> bytes:
 
 
 def _make_pdf(pages: list[str]) -> bytes:
-    """Write a PDF with lines of text, in a font that every PDF reader has."""
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     bodies = [
         "<< /Type /Catalog /Pages 2 0 R >>",

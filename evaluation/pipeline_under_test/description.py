@@ -1,7 +1,5 @@
 """Describe a pipeline and its model for `config.json`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -38,7 +36,7 @@ _REVIEWING = (
     "prefrag.components.mspr.answer_reviewer.AnswerReviewer",
 )
 _REWRITER = "prefrag.components.loop.follow_up_rewriter.FollowUpRewriter"
-# The names of the retrievers of a preferred source.
+# How the report names the retriever of a preferred source.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
     "DenseRetriever": "dense",
@@ -47,22 +45,22 @@ _RETRIEVERS = {
     "LinkedRetriever": "linked",
     "LinkedStages": "linked",
     "WebRetriever": "web",
-    # Only a corpus in place of the web is made noisy.
+    # Noise is only added to a corpus in place of the web, which is searched with BM25.
     "NoisyWeb": "bm25",
 }
-# Variables that change a run and are recorded nowhere else; the digest covers those that the YAML reads.
+# Variables that change a run and are not recorded otherwise; those that the YAML reads are in the pipeline's digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that a pipeline calls, be it the configured one or its own, or else its reader."""
+    """Describe the model that a pipeline calls, either the configured one or its own, or else its reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
         raise ValueError(
-            f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm does not replace: "
+            f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm cannot replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
         )
     if experiment.llm == SIMULATED and any(_reads_logprobs(block) for block in blocks(pipeline)):
@@ -90,10 +88,10 @@ def _reads_logprobs(block: Block) -> bool:
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Check whether a model judges the retrieved passages, so that its errors matter."""
+    """Check whether a model judges the retrieved passages; otherwise `judge_error` has no effect."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    # An AutoJudge uses a model only if that runs on a server or was set for the judge.
+    # An AutoJudge uses a model only if the model runs on a server or was set for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
@@ -101,11 +99,11 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List the settings of an evaluation that this pipeline uses and some others do not."""
+    """List which of the settings that matter only to some pipelines matter to this one."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
-    # A component that calls a model may have it write queries, except these two kinds.
+    # Any component that calls a model may let it write queries, except a rewriter and a reasoner that must answer.
     writing = [
         block
         for block in called
@@ -128,7 +126,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
 
 
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
-    """List the variables of the environment that change the run."""
+    """Return the environment variables that change the run, with their values."""
     names = [*_PART_VARIABLES]
     if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
         names += _MODEL_VARIABLES
@@ -149,7 +147,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe the noise of the stand-in for the web."""
+    """Describe the noise of the corpus in place of the web, for a person; empty if there is none."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",
@@ -165,7 +163,7 @@ def describe_retriever(pipeline: Block) -> str | None:
     sources = [block["init_parameters"] for block in components.values() if block["type"] == SOURCE]
     source = next((source for source in sources if source.get("name") == preferred), None)
     if source is None:
-        # DR-RAG's linked retrieval has its sources inside.
+        # DR-RAG's linked retrieval has its sources inside another component.
         kinds = [class_of(block) for block in components.values()]
         return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
     kind = class_of(source["retriever"])
@@ -203,7 +201,7 @@ def _describe_environments(experiment: Experiment) -> dict[str, Any]:
 
 
 def _describe_reader(block: Block) -> dict[str, Any]:
-    """Describe a reader by its files, so that a run is not continued after another training."""
+    """Describe a reader by a digest of its files, so that no run continues with a reader that was trained again."""
     if block["type"] != _READER:
         return {"reader": class_of(block)}
     settings = parameters_of(block)
@@ -216,6 +214,5 @@ def _describe_reader(block: Block) -> dict[str, Any]:
 
 
 def _strip_secrets(url: str) -> str:
-    """Return the URL without the parts that may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

@@ -1,7 +1,5 @@
 """The settings of an evaluation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,9 +14,9 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
 @dataclass(frozen=True)
 class Experiment(PolicySettings):
-    """The parts of a pipeline that an evaluation replaces; the others stay as they are.
+    """The parts of a pipeline that an evaluation replaces, and the policy of the simulated reader.
 
-    It also has the policy of the simulated reader. docs/evaluation.md says what each field sets.
+    docs/evaluation.md explains each field.
     """
 
     changes: tuple[str, ...] = ()
@@ -51,9 +49,9 @@ class Experiment(PolicySettings):
         if self.web is not None and self.web_corpus is not None:
             raise ValueError("Both the real web and a corpus in its place are given: choose one.")
         if self.split and self.web_corpus is not None:
-            raise ValueError("A split corpus holds its own web: leave out the web corpus, or do not split.")
+            raise ValueError("Part of a split corpus serves as the web: leave out the web corpus, or do not split.")
         if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
-            raise ValueError("Without a corpus there is nothing to split or to put beside the web corpus: give one.")
+            raise ValueError("split and web_corpus need a corpus: give one.")
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"{WEB_SWITCH} closes the web: set it to on, or give a corpus that stands in for the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
@@ -69,11 +67,11 @@ class Experiment(PolicySettings):
         if self.gguf is not None and not self.gguf.is_file():
             raise FileNotFoundError(f"There is no GGUF file {self.gguf}.")
         if self.model is not None and self.llm is not None and self.server is None:
-            raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
+            raise ValueError(f"A model is named, but llm is {self.llm}: set llm to the URL of the model's server.")
         if self.is_policy_set and self.llm != SIMULATED:
             raise ValueError(f"Error rates and policies apply only to the simulated reader: set llm to {SIMULATED}.")
         if self.is_web_noisy and (self.corpus is None or self.web is not None):
-            raise ValueError("Only a corpus in place of the web can be made noisy: give one, and not the real web.")
+            raise ValueError("web_sentences and web_junk need a corpus in place of the web: set corpus, leave out web.")
         if not 0 <= self.web_junk <= 1:
             raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
         if self.web_sentences < 0:
@@ -88,12 +86,13 @@ class Experiment(PolicySettings):
 
     @property
     def server(self) -> str | None:
-        """The URL of the model's server, if one is given."""
-        return self.llm if _is_url(self.llm) else None
+        """The URL of a model server, if ``llm`` is one."""
+        parts = urlsplit(self.llm or "")
+        return self.llm if parts.scheme in ("http", "https") and parts.hostname else None
 
     @property
     def gguf(self) -> Path | None:
-        """The GGUF file that runs in this process, if one is given."""
+        """The GGUF file that runs in this process, if ``llm`` names one."""
         file = Path(self.llm or "").expanduser()
         return file if file.suffix.lower() == ".gguf" and self.server is None else None
 
@@ -105,18 +104,18 @@ class Experiment(PolicySettings):
 
     @property
     def is_policy_set(self) -> bool:
-        """Whether the simulated reader is set to anything but its defaults."""
+        """Whether any setting of the simulated reader differs from its default."""
         return any(getattr(self, one.name) != one.default for one in fields(PolicySettings))
 
     @property
     def is_web_noisy(self) -> bool:
-        """Whether the stand-in for the web shows snippets or junk instead of whole passages."""
+        """Whether the corpus in place of the web shows snippets or junk instead of whole passages."""
         return bool(self.web_sentences or self.web_junk)
 
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment with its questions and how to run them: the content of its file, kept in the folder of the run."""
+    """An experiment, its questions, and how to run them; ``experiment.yaml`` in a run's folder holds these fields."""
 
     pipeline: str = "prefrag"
     questions: Path | None = None
@@ -141,7 +140,3 @@ class Evaluation(Experiment):
             raise ValueError(
                 "workers, concurrency and limit must be at least 1, retries at least 0 and deadline over 0."
             )
-
-
-def _is_url(llm: str | None) -> bool:
-    return llm is not None and urlsplit(llm).scheme in ("http", "https") and bool(urlsplit(llm).hostname)

@@ -1,6 +1,4 @@
-"""The simulated web of an evaluation, with snippets and junk."""
-
-from __future__ import annotations
+"""Add noise to the simulated web of an evaluation: snippets and junk."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,19 +15,19 @@ from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.simulated_reader.gold import cut_to_sentences
 from prefrag.evaluation.simulated_reader.policy import draw
 
-# The passages of a corpus that junk is drawn from: enough for variety, few enough for any memory.
+# How many passages of a corpus junk is drawn from: enough for variety, few enough to fit into memory.
 _POOL = 2_000
 _TRIES = 50
 
 
 @component
 class NoisyWeb(Block):
-    """Make the stand-in for the web look like a search engine: snippets instead of passages, and junk between them.
+    """Make the corpus in place of the web look like a search engine: snippets instead of passages, and junk.
 
-    Each place in a result list is junk with the given probability; the real results move down, and the last ones drop
+    Each place in a result list is junk with the given probability. The real results move down, and the last ones drop
     off the list. Junk passages come from the same corpus, are gold for no question, and share no word of four letters
-    or more with the query. Everything is drawn from the seed, the query and the place, so that the same query always
-    gets the same results, whatever was searched before.
+    or more with the query. All draws depend only on the seed, the query and the place, so the same query always gets
+    the same results.
     """
 
     def __init__(
@@ -42,7 +40,6 @@ class NoisyWeb(Block):
         format: str = "auto",
         seed: int = 0,
     ):
-        """Set the noise; the files are read when the retriever warms up."""
         if junk and corpus is None:
             raise ValueError("Junk is drawn from a corpus: give one.")
         self.web = web
@@ -55,12 +52,12 @@ class NoisyWeb(Block):
 
     @property
     def stays_local(self) -> bool:
-        """Whether an index stands in for the web, so that queries stay local."""
+        """Whether queries stay on this machine, because an index replaces the web."""
         return self.web.stays_local
 
     @property
     def provider(self) -> str:
-        """The name of the searched provider, for the trace."""
+        """The name that the trace gives the web search."""
         return f"noisy {self.web.provider}"
 
     def warm_up(self) -> None:
@@ -70,7 +67,7 @@ class NoisyWeb(Block):
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search, and add the noise."""
+        """Search, and add noise to the results."""
         return {"documents": self._add_noise(query, self.web.run(query, top_k)["documents"])}
 
     @component.output_types(documents=list[Document])
@@ -86,7 +83,6 @@ class NoisyWeb(Block):
         return [replace(one, content=cut_to_sentences(one.content or "", self.sentences)) for one in shown]
 
     def _mix(self, query: str, found: list[Document]) -> Iterator[Document]:
-        """Yield as many documents as were found, some of them junk."""
         left, used = iter(found), {document.id for document in found}
         asked = set(words(query))
         for place, displaced in enumerate(found):
@@ -96,7 +92,7 @@ class NoisyWeb(Block):
                 yield next(left)
             else:
                 used.add(junk.id)
-                # Lists are merged by score in some pipelines.
+                # Some pipelines merge lists by score, so junk takes the score of the result in its place.
                 yield replace(junk, score=displaced.score)
 
     def _draw_junk(self, query: str, asked: set[str], place: int, used: set[str]) -> Document | None:
@@ -110,7 +106,7 @@ class NoisyWeb(Block):
 
 @lru_cache(maxsize=4)
 def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Document, ...]:
-    """Read the first passages of a corpus that are gold for no question and that are not held only locally."""
+    """Read the first passages of a corpus that are gold for no question and do not belong to the local source only."""
     read = () if questions is None else load_questions(questions, format=format)
     gold = {passage for question in read for passage in question.supporting_ids}
     passages = read_passages(corpus)

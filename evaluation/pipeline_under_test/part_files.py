@@ -1,6 +1,4 @@
-"""Digest the files that a pipeline reads besides its YAML and its indexes: prompts, trees and small models."""
-
-from __future__ import annotations
+"""Compute digests of the files that a pipeline reads besides its YAML and indexes: prompts, trees, small models."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +12,12 @@ from prefrag.components.prompts.render_prompt import MODES, PROMPTS
 from prefrag.components.settings import settings
 
 _KEYS = ("model", "prompt", "trees")
-# Only these single files are read, because a language model has gigabytes; a folder is read as a whole.
+# A single file is read only if it has one of these suffixes, because a language model has gigabytes.
 _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
-    """Digest the files that a pipeline reads, so that a run is not continued after one has changed."""
+    """Return the digests of the files that a pipeline reads, so that no run continues after a file has changed."""
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
@@ -30,14 +28,14 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Digest the names and contents of all prompt files of a mode, or of a folder plus the shipped ones it lacks."""
+    """Return the digest of the names and contents of all prompts of a mode, or of a folder and the shipped ones."""
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))
 
 
 def digest_folder(folder: Path) -> str:
-    """Digest the files of a folder."""
+    """Return the digest of the names and contents of a folder's files."""
     return _digest(_list_files(folder), folder)
 
 
@@ -54,7 +52,6 @@ def _find_names(value: Any) -> Iterator[str]:
 
 
 def _list_files(path: Path) -> list[Path]:
-    """List the files of a folder sorted by name, or a single file if it has one of the suffixes; else nothing."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []

@@ -1,6 +1,4 @@
-"""Read the blocks of a pipeline's YAML that an evaluation knows."""
-
-from __future__ import annotations
+"""Find the parts of a pipeline's YAML that an evaluation describes or replaces."""
 
 import hashlib
 import json
@@ -22,7 +20,7 @@ NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
 
 
 def digest(block: Block) -> str:
-    """Make a fingerprint of a pipeline."""
+    """Return a digest of a pipeline's YAML."""
     text = json.dumps(block, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -33,7 +31,7 @@ def start_of(pipeline: Block) -> dict[str, Any]:
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check whether a source sends its queries out, as :func:`is_web_search` does for a built source."""
+    """Check from the YAML whether a source sends its queries out; :func:`is_web_search` checks a built source."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
     return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
@@ -46,7 +44,7 @@ def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
 
 
 def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
-    """List the indexes that a pipeline names."""
+    """List the indexes that a pipeline names, each as its store and its name."""
     stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}
     named = ((stores.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
     return list(dict.fromkeys((store, index) for store, index in named if store and index))

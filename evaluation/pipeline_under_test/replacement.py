@@ -1,7 +1,5 @@
 """Replace parts of a pipeline by the corpora, the model and the recording of an evaluation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -34,15 +32,15 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 
 @dataclass(frozen=True)
 class Replacement:
-    """The replaced parts of a pipeline."""
+    """A pipeline, and the parts of an evaluation that replace its own."""
 
     pipeline: Block  # the content of the pipeline's YAML
     experiment: Experiment  # the settings of the evaluation
     store: str  # the store of the corpus, `tantivy` or `elasticsearch`
-    local: str | None  # the name of the index of the preferred source; None keeps the pipeline's own
-    second: str | None  # the name of the index of all other sources
+    local: str | None  # the index of the preferred source; None keeps the pipeline's own
+    second: str | None  # the index of all other sources
     questions: Path | None  # the file of the questions, for the simulated reader
-    format: str  # the form of that file
+    format: str  # the format of that file
     llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
     def build_block(self) -> Block:
@@ -85,7 +83,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # It stays external in name, so that its passages are cited as external, but its queries stay local.
+            # The source stays marked as external, so that its passages are cited as such, but its queries stay local.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -156,7 +154,7 @@ class Replacement:
         return self._wrap_in_recording(name, block) if self._recording else block
 
     def _is_absent(self, block: Block) -> bool:
-        # If a reader takes the steps, there are no model calls to record.
+        # If a reader answers in place of a model, there are no model calls to record.
         is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
         return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 
@@ -166,7 +164,7 @@ class Replacement:
         path = experiment.replay or experiment.record
         if path is None:
             return None
-        # While recording, the first reply to a call is reused in the whole run, so that a replay takes the same path.
+        # While recording, a repeated call gets the reply to the first, so that a replay takes the same path.
         mode = "replay" if experiment.replay is not None else "reuse"
         return {"type": _RECORDING, "init_parameters": {"path": str(path), "mode": mode}}
 
@@ -186,7 +184,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name a model so that the name is unique in its pipeline and the same on every machine."""
+    """Name a model uniquely in its pipeline, and the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

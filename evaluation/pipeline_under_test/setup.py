@@ -1,7 +1,5 @@
 """Set up a pipeline with the corpora, the model and the recording of an evaluation."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -41,12 +39,12 @@ logger = logging.getLogger(__name__)
 
 
 class Setup:
-    """A pipeline ready to be evaluated, and its description."""
+    """A pipeline that is ready to be evaluated, with the description that its run keeps."""
 
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
         self.name = _find_name(pipeline)
-        # Run a loaded pipeline unchanged when nothing is replaced in it.
+        # A loaded pipeline is run unchanged if the experiment replaces nothing in it.
         replaces = any(getattr(experiment, one.name) != one.default for one in fields(Experiment))
         self._as_it_is = None if replaces or isinstance(pipeline, str | Path) else pipeline
         block = read_pipeline(pipeline, experiment.changes)
@@ -65,7 +63,7 @@ class Setup:
 
     def __getstate__(self) -> dict[str, Any]:
         if self._as_it_is is not None:
-            raise ValueError("Workers build the pipeline themselves: give its name or its YAML file.")
+            raise ValueError("Workers cannot use a loaded pipeline: give its name or its YAML file.")
         return vars(self)
 
     @property
@@ -88,7 +86,7 @@ class Setup:
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # A recording may serve several pipelines, so it keeps the whole policy.
+            # A recording may be replayed with several pipelines, so it keeps all settings, also those unused here.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -103,7 +101,7 @@ class Setup:
         return str(start_of(self.block).get("prompts", "product"))
 
     def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
-        """Count the gold passages that no retrieval can find, because no index holds them."""
+        """Count the gold passages that no index holds, and the questions that need them."""
         experiment = self.experiment
         wanted = {passage for question in questions for passage in question.supporting_ids}
         if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
@@ -111,7 +109,7 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # Parts of the corpus that no source searches are in tantivy indexes.
+        # Those parts of the corpus that no source searches are in tantivy indexes.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
@@ -140,7 +138,9 @@ class Setup:
         """Set the variables that the model and the sources read, and restore them at the end."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
-        if experiment.llm == READER or experiment.gguf is not None or self._is_read_again:
+        # The recorded run used the reader and recorded no model calls, so the replay has to use the reader too.
+        is_read_again = experiment.replay is not None and self.llm.get("kind") == READER
+        if experiment.llm == READER or experiment.gguf is not None or is_read_again:
             changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
             changes["PREFRAG_LLM_GGUF"] = None if experiment.gguf is None else str(experiment.gguf)
         elif experiment.server is not None:
@@ -150,8 +150,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Either the user chose the real web, or no query is sent out; a switch that is off would also disable the
-            # stand-in for the web.
+            # Either the user chose the real web, or no query is sent out. A switch that is off would also close the
+            # corpus in place of the web.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
@@ -159,11 +159,6 @@ class Setup:
             yield
         finally:
             _set_variables(before)
-
-    @property
-    def _is_read_again(self) -> bool:
-        # No model calls were recorded, so a replay has to use the reader as the recorded run did.
-        return self.experiment.replay is not None and self.llm.get("kind") == READER
 
     def _decide_split(self) -> bool | None:
         experiment = self.experiment
@@ -174,7 +169,6 @@ class Setup:
         return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
 
     def _make_indexes(self) -> tuple[str | None, str | None]:
-        """Make the indexes of the preferred source and of the other sources in each store, and return their names."""
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None
@@ -184,7 +178,7 @@ class Setup:
         from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
-            # The corpus that replaces the web is always in tantivy, even if the local sources use another store.
+            # The index in place of the web is always in tantivy, even if the local sources use another store.
             for store in dict.fromkeys(("tantivy", self.store)):
                 made = evaluation_indexes(
                     experiment.corpus,
@@ -196,7 +190,6 @@ class Setup:
         return made.local, made.web or made.local
 
     def _embed(self, block: Block) -> list[str]:
-        """Embed the corpus with the models that the pipeline searches with, and return their names."""
         searched = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == VECTORS}
         own = self.experiment.embedder
         models = sorted(searched) if own is None else [own][: len(searched)]
@@ -208,7 +201,7 @@ class Setup:
         return models
 
     def _prepare_recording(self) -> None:
-        """Write the description of the model to the recording, or read it from there."""
+        """Write the description of the model to the recording, or read it from the recording that is replayed."""
         experiment = self.experiment
         if experiment.replay is not None:
             if not experiment.replay.is_file():
@@ -216,7 +209,7 @@ class Setup:
             try:
                 kept = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
             except NotRecorded as error:
-                raise ValueError(f"{experiment.replay} holds no evaluation: make it with `record`.") from error
+                raise ValueError(f"{experiment.replay} records no evaluation: make one with `record`.") from error
             self.llm = dict(kept.facts or {}) if kept is not None else {}
         elif experiment.record is not None:
             recording = Recording(str(experiment.record))

@@ -1,6 +1,4 @@
-"""Read the pipeline under test with changed settings, and name the ablations and controls of the studies."""
-
-from __future__ import annotations
+"""Read a pipeline and change its settings; the ablations and controls of the studies have names of their own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +10,11 @@ from prefrag.pipelines.blocks import Block, is_block, parameters_of
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Each changes settings of one pipeline, so that the two differ in nothing else.
+# Each variant is a pipeline and the settings that are changed in it; nothing else differs.
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prefrag_observed_last": ("prefrag", ("local.observed_last=true",)),
     "prefrag_linked_observed_any": ("prefrag_linked", ("local.observed_last=false",)),
-    # Other loops over the linked source, to show what the loop adds to it.
+    # Other methods with the linked source, to show what PrefRAG's loop adds to that source.
     "react_mix_linked": ("react_mix", ("local=@prefrag_linked",)),
     "vanilla_local_linked": ("vanilla_local", ("local=@prefrag_linked",)),
     "vanilla_mix_linked": ("vanilla_mix", ("local=@prefrag_linked",)),
@@ -28,7 +26,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:
-    """Read a pipeline without building it."""
+    """Read the YAML of a pipeline or variant, with changes of the form PATH=VALUE, without building the pipeline."""
     if not isinstance(pipeline, str | Path):
         block = dict(pipeline.to_dict())
     elif str(pipeline) in VARIANTS:
@@ -55,6 +53,6 @@ def _read_part(pipeline: str, path: str) -> Any:
     for name in path.split("."):
         part = parameters_of(part) if is_block(part) else part
         if not isinstance(part, dict) or name not in part:
-            raise ValueError(f"The pipeline {pipeline} has no '{path}' to take over.")
+            raise ValueError(f"The pipeline {pipeline} has no part '{path}' to take.")
         part = part[name]
     return part

@@ -1,4 +1,4 @@
-"""Write a report on any number of run folders: one page and one Markdown file."""
+"""Write a report on any number of runs: a page, a Markdown file, and tables as files."""
 
 from prefrag.evaluation.report.page import write_report
 

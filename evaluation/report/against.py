@@ -1,6 +1,4 @@
-"""Compare every method with a reference method, and list what is not compared."""
-
-from __future__ import annotations
+"""Compare every method with a reference method, and say which runs are not compared."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,27 +19,27 @@ _BRIEF = {
     "too few questions": "cannot be compared, over so few questions, with that of",
 }
 _NOTE_OF_VARIATIONS = (
-    "Accuracy, and below it the difference from {reference} with the same value; * where the corrected p is not above "
-    "0.05. Nothing else differs. Methods that were run with one value only, such as those that do not use the setting, "
-    "are left out."
+    "Accuracy, and below it the difference from {reference} with the same value; * if the corrected p is at most 0.05. "
+    "Nothing else differs. Methods that were run with only one value, such as those that do not use the setting, are "
+    "left out."
 )
 
 
 @dataclass(frozen=True)
 class Against:
-    """All methods of one task under one setting on one dataset, compared with one of them."""
+    """The comparison of all methods with a reference, for one task, setting and dataset."""
 
     dataset: str
     setting: Setting
     reference: Run  # the method that the others are compared with
-    # The reference against each other method; together they are one family for the correction of p-values.
+    # The reference against each other method. The p-values are corrected for the number of these comparisons.
     comparisons: tuple[Comparison, ...]
     main: bool  # whether this is the dataset's first comparison, which the page shows unfolded
-    not_compared: tuple[str, ...] = ()  # why other runs on the dataset are not compared here, one sentence each
+    not_compared: tuple[str, ...] = ()  # sentences that say which other runs on the dataset are not compared, and why
 
     @property
     def brief(self) -> str:
-        """The result for accuracy, as the end of a sentence that begins with the reference."""
+        """The result for accuracy, as the end of a sentence that begins "accuracy of REFERENCE"."""
         parts = []
         by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
         for verdict, words in _BRIEF.items():
@@ -54,21 +52,21 @@ class Against:
             if named:
                 parts.append(f"{words} {', '.join(named)}")
         if by_construction:
-            parts.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
+            parts.append(f"is not set against {', '.join(by_construction)}: the simulated reader is never right in it")
         return "; ".join(parts or ["was not measured"]) + "."
 
 
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
-    """Compare each method with the reference, for every setting and dataset with two methods.
+    """Compare each method with the reference, for every setting and dataset that has at least two methods.
 
-    A method without a judge is in the tables of one setting only, but is compared here under every judge error of the
-    other methods. The same goes for every method that does not use a setting.
+    A method that does not use a setting is in the tables of only one value of it, but is compared under every value.
+    For example, a method without a judge is compared under every judge error of the other methods.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            # Methods that ignore what distinguishes this setting are in the tables of another setting.
+            # Methods that do not use the differing settings are in the tables of another setting.
             elsewhere = [
                 run
                 for other, of_other in settings.items()
@@ -77,7 +75,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
             ]
             every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
-            # Two methods that are both from elsewhere are compared there.
+            # If both methods are in the tables of another setting, they are compared there.
             others = [
                 run
                 for run in (every_one if reference in held else held)
@@ -92,7 +90,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
 
 def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
-    """Compare the runs of the first setting with runs of the same method that differ in one thing."""
+    """Compare the runs of the first setting with runs of the same method that differ in at most one setting."""
     done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
@@ -104,14 +102,14 @@ def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Com
             if first.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in done:
                 continue
             differing = list_differences(run, other)
-            # What a simulated reader gets right says nothing about a model.
+            # The accuracy of a simulated reader says nothing about that of a model.
             if len(differing) <= 1 and run.simulated == other.simulated:
                 families.setdefault((dataset, "".join(differing)), []).append((run, other))
     return [one for _, pairs in sorted(families.items()) for one in compare(pairs)]
 
 
 def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence for each reason why runs on the dataset of the reference are not compared with it."""
+    """Yield a sentence for each reason why runs on the reference's dataset are not compared with the reference."""
     methods = {run.method: run for run in (*compared, reference)}
     names = {run.name for run in (reference, *compared)}
     reasons: dict[str, tuple[str, ...]] = {}
@@ -132,24 +130,24 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
 
 
 def _answers_nothing(run: Run) -> bool:
-    """Check whether a run's accuracy is 0 by construction: the simulated reader only knows what it is shown."""
+    """Check whether a run's accuracy must be 0: the simulated reader answers only from passages that it is shown."""
     return run.simulated and run.family == "no_retrieval"
 
 
 def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
-    """Return the run of the given method, or else of PrefRAG, or else the last run of the tables."""
+    """Return the run of the given method; if there is none, that of PrefRAG, or else the last run in the tables."""
     wanted = [(kind(run), run) for kind in (lambda run: run.method, lambda run: run.family) for run in runs]
     return next((run for name in (method, REFERENCE) for named, run in wanted if named == name), runs[-1])
 
 
 def list_variations(settings: Settings, against: Sequence[Against]) -> list[Table]:
-    """Make a table of accuracy by method and value for each setting that varies."""
+    """Make a table for each setting that varies: the accuracy of each method with each value."""
     runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
     main = next(iter(settings))
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is compared with several references; the first one is of its own setting.
+        # A method without a judge is compared with several references; the first has the same setting.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

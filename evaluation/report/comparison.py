@@ -1,7 +1,5 @@
 """Compare two runs question by question."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,14 +25,14 @@ from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import list_differences
 from prefrag.evaluation.report.significance import compute_p, correct
 
-# Over fewer pairs a difference says little about other questions, even if the test finds it significant.
+# With fewer questions, a difference says little about other questions, even if the test finds it significant.
 FEWEST = 30
-# With fewer pairs in which only one run is right, the bootstrap is unreliable.
+# If fewer questions than this are answered right by only one of the two runs, the bootstrap is unreliable.
 FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
-# By the name of a run and the key of a measure.
+# The interval for the name of a run and the key of a measure.
 Intervals = Mapping[tuple[str, str], Interval]
 
 
@@ -49,7 +47,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """Better or worse if the corrected p is at most 0.05; fewer retrievals, calls or documents are better."""
+        """Better or worse only if the corrected p is at most 0.05; fewer retrievals, calls or documents are better."""
         if self.interval.n < FEWEST:
             return "too few questions"
         if self.corrected > 1 - CONFIDENCE / 100:
@@ -58,7 +56,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The verdict, and for counts its direction."""
+        """The verdict, and for counts whether the first run has fewer or more."""
         if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
             return self.verdict
         return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
@@ -70,7 +68,7 @@ class Difference:
 
     @property
     def interval_text(self) -> str:
-        """Its interval in digits."""
+        """The interval in digits."""
         low, high = (self.measure.text(bound, sign=True) for bound in (self.interval.low, self.interval.high))
         return f"{low} to {high}"
 
@@ -91,13 +89,13 @@ class Comparison:
     only_other: tuple[str, ...]  # the ids that only the other has
     unlike: tuple[str, ...]  # the shared ids with different questions or gold answers
     differing: tuple[str, ...]  # the names of the settings in which the two differ
-    # First minus other, by the key of the measure; only for measures that both have.
+    # The first run minus the other, by the key of the measure; only measures that both have.
     differences: Mapping[str, Difference]
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
     """Compute the interval of each score."""
-    # Runs of one size share their resamples, which take most of the time.
+    # Runs with the same number of questions share their resamples, which take most of the time.
     by_size: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
@@ -114,7 +112,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question; of repeated runs, each question counts with its mean over seeds."""
+    """Compare pairs of runs question by question; if a run has repetitions, their mean counts for each question."""
     # Pairs with the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
@@ -128,7 +126,7 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
-    """List the questions that two runs share."""
+    """List the ids of the questions that two runs share, with the same wording and gold answers."""
     contents = {id: prediction.content for id, prediction in other.predictions.items()}
     return tuple(id for id, prediction in run.predictions.items() if contents.get(id) == prediction.content)
 
@@ -159,7 +157,7 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
-    """Return Tango's interval if answers are right or wrong and few differ, else the bootstrap's."""
+    """Return Tango's interval if few answers differ and each is right or wrong, otherwise the bootstrap's."""
     better, worse = (int((differences == difference).sum()) for difference in (100, -100))
     few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
     return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap
@@ -177,13 +175,12 @@ def _correct(family: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _collect_repetitions(run: Run) -> np.ndarray:
-    """Return one column per measure, and one row per question and repetition, with a question's rows together."""
+    """Return one column per measure and one row per repetition of a question; a question's rows are adjacent."""
     ids = list(run.predictions)
     return np.stack([_collect_values(one, ids, MEASURES) for one in run.runs], axis=1).reshape(-1, len(MEASURES))
 
 
 def _collect_values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
-    """Return one row per id and one column per measure."""
     return np.array(
         [[run.predictions[id].values.get(measure.key, math.nan) for measure in measures] for id in ids], dtype=float
     ).reshape(len(ids), len(measures))

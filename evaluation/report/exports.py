@@ -1,6 +1,4 @@
-"""Write the tables for spreadsheets and for papers."""
-
-from __future__ import annotations
+"""Write the tables of the report as CSV for spreadsheets and as LaTeX for papers."""
 
 import csv
 import re
@@ -14,7 +12,7 @@ from prefrag.evaluation.report.comparison import Comparison
 from prefrag.evaluation.report.table import Table
 
 COMPARISONS = "comparisons.csv"
-# Characters that are special in LaTeX, and signs that pdflatex does not know.
+# How to write the characters that are special in LaTeX, or that pdflatex does not know.
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -26,7 +24,7 @@ _LATEX = str.maketrans(
             ">": r"\textgreater{}",
             "|": r"\textbar{}",
         },
-        # LaTeX would read one of these at the start of a row as an argument of the line break before it.
+        # At the start of a row, LaTeX would read these as an argument of the line break before it.
         **{"[": "{[}", "]": "{]}", "*": "{*}"},
     }
 )
@@ -35,7 +33,7 @@ _NAME = re.compile(r"[^a-z0-9.]+")
 
 
 def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment: Environment) -> list[str]:
-    """Write each table as CSV and as LaTeX with booktabs."""
+    """Write each table as CSV and as LaTeX with booktabs, and return the file names."""
     template = environment.get_template("table.tex.jinja")
     names = []
     for task, table in tables:
@@ -49,7 +47,7 @@ def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment:
 def write_comparisons(
     against: Iterable[tuple[str, Against]], one_change: Iterable[tuple[str, Comparison]], output: Path
 ) -> str:
-    """Write every difference of the report as one line of a CSV file."""
+    """Write every difference of the report as a line of one CSV file, and return its name."""
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
     every = [(task, one.setting.text, comparison) for task, one in against for comparison in one.comparisons]
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]
@@ -75,7 +73,7 @@ def escape_latex(text: object) -> str:
 
 
 def _list_lines(table: Table) -> list[list[str]]:
-    """Return the lines of a table, with its headings in the first column and each interval in a column of its own."""
+    """Return the lines of a table, with the headings as the first column and each interval in a column of its own."""
     places = range(len(table.columns))
     has_interval = [any(row.cells and row.cells[place].interval for row in table.rows) for place in places]
     head = ["setting", table.label.lower()]

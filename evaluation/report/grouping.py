@@ -1,6 +1,4 @@
-"""Group the runs that can be compared: those of one task and setting, and those that differ in one setting only."""
-
-from __future__ import annotations
+"""Group the runs that can be compared: those with the same task and setting, or with one setting that differs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,13 +11,13 @@ Settings = Mapping[Setting, Sequence[Run]]
 
 
 def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
-    """Group runs by their task, see :attr:`Run.task`."""
+    """Group runs by :attr:`Run.task`; a run without a task is in all groups."""
     tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})] or [None]
     return {task: [run for run in runs if run.task in (None, task)] for task in tasks}
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs by their setting."""
+    """Group runs by setting; a run that does not use a setting joins the largest group with the same other values."""
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
     values: dict[tuple[str, str], Counter[Value]] = {}
@@ -40,14 +38,14 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
-        # Some methods have a top-k of their own, so top-k is always shown.
+        # Some methods have a top-k of their own, so each setting shows its top-k.
         shared -= several
     order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
     return {replace(setting, known=shared): found[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Find the runs that differ from the main setting in one setting only."""
+    """Return the runs with the main setting except for ``name``, by its value, of methods with several values of it."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -60,12 +58,12 @@ def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]
 
 
 def sort_key(value: Value) -> tuple[float, str]:
-    """Make values of several types comparable."""
+    """Return a key that sorts values of different types: numbers first, then texts."""
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return the setting of a run, with the usual or most frequent value of each setting that it does not use."""
+    """Return a run's setting; what the run does not use gets its usual value or, if no run has that, the commonest."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

@@ -1,6 +1,4 @@
-"""Compute the report's intervals: bootstrap, Wilson's if all answers are alike, Tango's if few pairs differ."""
-
-from __future__ import annotations
+"""Compute the report's intervals: bootstrap, Wilson's if all answers score the same, Tango's if few pairs differ."""
 
 import math
 from dataclasses import dataclass
@@ -11,12 +9,11 @@ import numpy as np
 RESAMPLES = 10_000
 SEED = 20_250_101
 CONFIDENCE = 95
-# Resamples drawn at once, so that a block fits the cache.
+# Resamples drawn at a time, few enough to fit the processor's cache.
 _BLOCK = 250
-# The decimals of a resampled mean: more than the report shows, and too few for rounding errors to matter.
+# The decimals kept of a resampled mean: more than the report shows, few enough to hide rounding errors.
 _DECIMALS = 9
-# How often the bisection for a bound halves its range: enough for all of those decimals.
-_HALVINGS = 50
+_HALVINGS = 50  # of the range in the bisection for a bound, enough for these decimals
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class Interval:
     mean: float
     low: float  # the 2.5th percentile of the resampled means, or Wilson's or Tango's bound
     high: float
-    n: int
+    n: int  # the number of questions that have a value
 
 
 def intervals(
@@ -34,8 +31,10 @@ def intervals(
 ) -> list[Interval]:
     """Compute the percentile bootstrap interval of the mean of each column (B. Efron, 1979).
 
-    Repetitions are resampled within the questions: of each drawn question, as many repetitions as it has are drawn with
-    replacement.
+    Questions are drawn with replacement. If they have repetitions, as many as a question has are drawn from each drawn
+    question, also with replacement.
+
+    :param columns: One row per question and repetition, with a question's rows adjacent; NaN for no value.
     """
     rows, quantities = columns.shape
     questions = rows // repetitions
@@ -54,11 +53,11 @@ def intervals(
         drawn = drawn + rows * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
         for column in range(quantities):
-            # One column at a time, because a matrix product may sum in a different order on another processor.
+            # Columns are summed one at a time, because a matrix product may add in another order on another processor.
             number = rows if complete else weights @ counted[column]
             with np.errstate(invalid="ignore"):
                 means[start : start + size, column] = (weights @ filled[column]) / number
-    # Rounding removes tiny remainders of differences that cancel out: a bound of zero must not get a sign.
+    # Differences that cancel out leave tiny remainders. Rounding removes them, so that a bound of zero gets no sign.
     means = np.round(means, _DECIMALS)
     tail = (100 - CONFIDENCE) / 2
     found = []
@@ -67,7 +66,7 @@ def intervals(
         if not values:
             found.append(Interval(math.nan, math.nan, math.nan, 0))
             continue
-        # If few questions have a value, a resample may have none of them.
+        # If few questions have a value, some resamples have no value and so no mean.
         drawn_means = means[~np.isnan(means[:, column]), column]
         low, high = np.percentile(drawn_means, [tail, 100 - tail])
         n = int(present[:, column].reshape(questions, repetitions).any(axis=1).sum())
@@ -76,7 +75,7 @@ def intervals(
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which has a width even at 0% and 100%."""
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent. Even 0% and 100% have a width."""
     z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
     centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
@@ -84,16 +83,13 @@ def wilson(percent: float, n: int) -> Interval:
 
 
 def tango(better: int, worse: int, n: int) -> Interval:
-    """Compute the score interval of a difference of two paired proportions (T. Tango, 1998, section 3.1), in percent.
-
-    It has a width even if no pair differs.
-    """
+    """Compute the score interval of a paired difference of proportions (T. Tango, 1998, section 3.1), in percent."""
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:
         linear = (2 * n - better + worse) * difference - better - worse
         square = linear * linear + 8 * n * worse * difference * (1 - difference)
-        # The maximum likelihood share of pairs in which only the other is right, given this difference.
+        # The maximum likelihood estimate, given this difference, of the share of pairs where only the other is right.
         share = (math.sqrt(max(0.0, square)) - linear) / (4 * n)
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance

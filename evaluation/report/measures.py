@@ -1,43 +1,41 @@
-"""The measures that the report shows of a run, by the keys of ``metrics.json``."""
-
-from __future__ import annotations
+"""The measures that the report shows for a run."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# Shown if there is no value.
+# Shown in place of a missing value.
 DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a run."""
+    """A number that runs are measured by."""
 
-    key: str  # its key in `metrics.json`
-    title: str  # its name in a table
-    # `share` is a score, 0 to 1 per question and in percent elsewhere; `count` is a mean per question.
+    key: str  # the key in `metrics.json`
+    title: str  # the heading in a table
+    # A `share` is a score: 0 to 1 for a question, in percent for a run. A `count` is a mean per question.
     kind: Literal["share", "count"] = "share"
-    decimals: int = 1  # digits after the point
+    decimals: int = 1  # digits shown after the point
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more is better, as of a score but not of a cost."""
+        """Whether a higher value is better: true for scores, false for costs."""
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
-        """Compute the value of one question."""
+        """Return the value for one question, in percent for a share; NaN if there is none."""
         if self.kind == "share":
             return 100 * float(scores.get(self.key, math.nan))
         return float(counted.get(self.key, math.nan))
 
     def text(self, value: float | None, sign: bool = False) -> str:
-        """Write a value in digits."""
+        """Write a value in digits, with a plus if ``sign`` and the value is positive."""
         if value is None or math.isnan(value):
             return DASH
         digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"
-        # A zero gets no sign.
+        # A value that is rounded to zero gets no sign.
         return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
 
 

@@ -1,7 +1,5 @@
 """Write the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,20 +29,20 @@ _IDS_NAMED = 10
 _TASKS = {
     "split": "Split corpus: a local source and a web, each with passages that the other lacks",
     "whole": "Whole corpus: not divided between sources",
-    None: "What the sources hold was not recorded",
+    None: "Not recorded which passages each source has",
 }
 
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that the report shows of the runs of one task; runs of different tasks are not compared."""
+    """The part of the report on the runs of one task; runs of different tasks are not compared."""
 
-    name: str  # its name, part of anchors and file names
+    name: str  # part of anchors and file names
     title: str
     settings: Settings
     tables: tuple[Table, ...]
-    against: tuple[Against, ...]  # its methods against a reference
-    one_change: tuple[Comparison, ...]  # pairs of its runs that differ in only one setting
+    against: tuple[Against, ...]  # the methods compared with a reference
+    one_change: tuple[Comparison, ...]  # pairs of runs that differ in at most one setting
     plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property
@@ -71,8 +69,8 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    Run folders are found at any depth. All other methods are compared with the reference, by default PrefRAG if there
-    is a run of it.
+    Run folders are found at any depth. All methods are compared with the method ``reference``, by default PrefRAG if
+    there is a run of it. Returns the path of ``report.html``.
     """
     try:
         import matplotlib  # noqa: F401
@@ -156,7 +154,7 @@ def _make_environment(html: bool) -> Environment:
 
 
 def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
-    """Describe what was run."""
+    """Describe a run for the table "What was run", without the settings that all runs share."""
     config = run.config
     web = config.get("web")
     corpus = {"split": "split by source", "whole": "whole", None: DASH}[run.task]
@@ -181,7 +179,7 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
 
 
 def _file(path: object) -> str:
-    """Return the name of a file with that of its folder, to tell corpora apart; the config has the whole path."""
+    """Return the names of a file and its folder, which tell corpora apart; the config has the whole path."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 
@@ -191,7 +189,6 @@ def _name_some(ids: Sequence[str]) -> str:
 
 
 def _markdown(value: object) -> str:
-    """Escape a text for a Markdown table."""
     text = " ".join(str(value).split())
     for character in "\\`*[]<>|":
         text = text.replace(character, f"\\{character}")

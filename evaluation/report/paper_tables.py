@@ -1,6 +1,4 @@
-"""Fill the tables of the papers from the available runs."""
-
-from __future__ import annotations
+"""Make the tables of the papers, and further ones, from the available runs."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,21 +32,21 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# The single-retrieval methods that calls and time are relative to, best match first.
+# Calls and time are relative to one of these methods with a single retrieval; the first that was run is taken.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
 _ACCURACY_ALONE = ("bioasq",)
 _SOURCES = ("local", "web", "both")
 _NOTE_OF_SPLIT = (
-    "The shares of the gold passages that only the local source, only the web and both hold. Neither half alone: the "
-    "questions of which each source lacks a gold passage, so that no method can find all of them in one source."
+    "The shares of the gold passages that are only in the local source, only on the web, and in both. Neither half "
+    "alone: the questions whose gold passages no single source holds completely."
 )
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table of a paper."""
+    """The methods and columns of a paper's table."""
 
     id: str
     title: str
@@ -58,7 +56,7 @@ class _Rows:
     note: str = ""
 
     def place(self, run: Run) -> int | None:
-        """Return the place of a run in the table; None if the table has no line for it."""
+        """Return the position of a run's line in the table; None if the table has no line for the run."""
         for place, name in enumerate(self.methods):
             if run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name:
                 return place
@@ -66,7 +64,7 @@ class _Rows:
 
 
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
-    """Fill every table for which there are runs."""
+    """Make every table for which there are runs."""
     tables = [
         _certainty(settings, intervals),
         _overall(settings, intervals),
@@ -100,10 +98,10 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "certainty",
         "Answers given and withheld, without a language model",
-        "Given: of the questions with an answer; Said unknown: of those without one. Right of given: of all answers "
-        "given. Sentence first, Among three: a gold sentence is the first shown, or among the first three. Needless "
-        "queries: the questions that sent a query out, of those that the preferred source answers. Words typed: the "
-        "words from the question or earlier turns, of all that left. 95% intervals below. METRICS.md defines each.",
+        "Percentages. Given: of the questions with an answer. Said unknown: of the questions without one. Right of "
+        "given: of all answers given. Sentence first, Among three: a gold sentence is shown first, or among the first "
+        "three. Needless queries: a query was sent, of the questions that the preferred source answers. Words typed: "
+        "the words taken from the question or earlier turns, of all words sent. Below: 95% intervals. See METRICS.md.",
         kept,
         intervals,
         lambda dataset: [
@@ -120,9 +118,9 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "overall",
         "All methods",
-        "Scores in percent, their 95% interval below (bootstrap; Wilson's where all questions have 0 or all have 100), "
-        "the best of each column in bold. Avg is the mean of Acc, F1 and EM; questions answered with yes or no have "
-        f"Acc alone. Questions: {questions}.",
+        "Scores in percent, and below them their 95% intervals (bootstrap; Wilson's if all questions score 0, or all "
+        "100). The best of each column is bold. Avg is the mean of Acc, F1 and EM; datasets of yes/no questions have "
+        f"only Acc. Questions: {questions}.",
         settings,
         intervals,
         _scores,
@@ -146,8 +144,8 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "counts",
         "Retrievals per question (PrefRAG, A.6)",
-        "Means per question; the paper prints sums over its questions. Used: the model was shown the documents. "
-        "Look-ups: the queries that the retrievals sent to an index or the web.",
+        "Means per question; the paper prints sums over its questions. Used: retrievals whose documents the model was "
+        "shown. Look-ups: the queries that the retrievals sent to an index or the web.",
         _only(settings, lambda run: any(run.value(measure) is not None for measure in measures)),
         intervals,
         lambda dataset: [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)],
@@ -158,8 +156,8 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "recall",
         "Recall by documents given",
-        "Recall is the share of a question's gold passages that the model was given, All found the share of questions "
-        "with all of them, and Documents the number given per question.",
+        "Recall: the share of a question's gold passages that the model was given. All found: the share of questions "
+        "for which it was given all of them. Documents: the number given per question.",
         _only(settings, lambda run: run.value(RECALL) is not None),
         intervals,
         _recalls,
@@ -167,29 +165,28 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _cost(settings: Settings, intervals: Intervals) -> Table | None:
-    """Show calls and time relative to one retrieval and one call, as table 2 of DR-RAG does."""
     runs = [run for held in settings.values() for run in held]
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
-    # Computed once per run, because the search for its single-step run goes through all runs.
+    # Kept for each run, because the search for the run that it is relative to goes through all runs.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
             own, single = run.value(SECONDS), find_single_step(run, runs)
-            # The seconds of a question include waiting for concurrent questions.
+            # Seconds include waiting for concurrent questions, so both runs must have the same number of those.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
         return multiples[run.name]
 
     note = (
         "Model calls per question, and seconds per question as a multiple of single-step RAG's (vanilla_local, or else "
-        "another vanilla pipeline). Seconds include waiting for other questions: there is no multiple for a run with "
-        "another number of concurrent questions."
+        "another vanilla pipeline). Seconds include waiting for concurrent questions, so there is a multiple only if "
+        "both runs had the same number of those."
     )
     if any(run.simulated for run in runs):
-        note += " A simulated reader takes no time to think: these are the times of retrieval and wiring alone."
+        note += " A simulated reader takes no time to think, so these are the times of retrieval and the pipeline only."
     return _table_by_setting(
         "cost",
         "Calls and time relative to single-step RAG (DR-RAG, table 2)",
@@ -205,9 +202,8 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
-    """Find the run of single-step RAG that a run is relative to."""
+    """Find the run of single-step RAG with the same dataset and model, if possible also top-k and concurrency."""
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
-    # Prefer one with the same top-k and concurrency.
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
 
@@ -294,8 +290,8 @@ _PAPERS = (
         ("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
         lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
         ("dr_rag_",),
-        "CIS and CFS select where the pair classifier's score reaches a threshold: by default 0.5, which is right for "
-        "the prior of its training, one positive pair to one negative. The paper's row Similarity Matching is "
+        "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5. That suits the classifier's "
+        "training, with as many positive pairs as negative ones. The paper's row Similarity Matching is "
         "vanilla_local_dense, and its BM25 is vanilla_local.",
     ),
 )
@@ -307,7 +303,7 @@ def _only(settings: Settings, kept: Callable[[Run], bool]) -> dict[Setting, list
 
 
 def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
-    """Return the runs of methods that were run with several retrievers, by retriever."""
+    """Group by retriever the runs of those methods that were run with several retrievers."""
     of_family: dict[str, set[Value]] = {}
     for run in runs:
         of_family.setdefault(run.family, set()).add(run.retriever)
@@ -345,7 +341,7 @@ def _table_of_values(
     intervals: Intervals,
     label: Callable[[Run], str],
 ) -> Table | None:
-    """Make a table of the runs that differ only in one setting, with a block for each value of it."""
+    """Make a table of runs that differ only in one setting, with a block for each value of that setting."""
     blocks = []
     for value, held in values.items():
         lines = Lines()
@@ -357,7 +353,7 @@ def _table_of_values(
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:
-    """Make a table of the shares of each split corpus."""
+    """Make a table of how each split corpus divides the gold passages among the sources."""
     gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):
@@ -397,7 +393,7 @@ def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
                 try:
                     record = read_passage_line(line, number)
                 except PassageError:
-                    # The index leaves such a line out, too.
+                    # Indexing skips such a line too.
                     continue
                 if record.id in ids and record.source in _SOURCES:
                     found[record.id] = str(record.source)

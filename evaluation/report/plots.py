@@ -1,7 +1,5 @@
 """Draw the plots as SVG, with the colours of the page around them."""
 
-from __future__ import annotations
-
 import html
 import io
 import re
@@ -22,7 +20,7 @@ from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, 
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholders in the SVG for the page's colours, which differ between light and dark.
+# Placeholder colours, which the page's own replace in the SVG; those differ between light and dark.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
@@ -30,7 +28,7 @@ _COLOURS = {
     _GRID: "var(--grid)",
     **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
 }
-# A family of methods shares one colour and one mark; the label names the method.
+# The methods of a family share one colour and one mark; a label names the method.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
@@ -40,7 +38,7 @@ _SIZE = 9.5
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot."""
+    """A plot of the report."""
 
     dataset: str
     note: str
@@ -48,7 +46,7 @@ class Plot:
 
 
 def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:
-    """Draw every plot for which there are runs, each for the first setting of a dataset."""
+    """Draw every plot for which there are runs, for one setting of each dataset."""
     # A dollar sign in a name must not start a formula.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
@@ -72,7 +70,7 @@ def _methods(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
-    """Group by method the runs on a dataset that vary only the setting ``name``, sorted by its value."""
+    """Return for each method its runs on a dataset that differ only in the setting ``name``, sorted by its value."""
     runs = [run for held in settings.values() for run in held if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
     for held in vary(runs, setting, name).values():
@@ -115,7 +113,8 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
             if interval is not None:
                 axes.plot([interval.low, interval.high], [place, place], color=_TEXT, linewidth=1)
             end = max(value, interval.high if interval else value)
-            axes.annotate(_digits(value), (end, place), xytext=(4, 0), textcoords="offset points", va="center")
+            digits = f"{value:.3g}" if value < 100 else f"{value:.0f}"
+            axes.annotate(digits, (end, place), xytext=(4, 0), textcoords="offset points", va="center")
         axes.set_yticks(range(len(known)), labels)
         axes.margins(x=0.14, y=0.02)
         axes.set_xlim(left=0)
@@ -140,7 +139,7 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
         ends = []
         drawn: Counter[int] = Counter()
         for line in shown:
-            # Methods of one family share a colour, so the stroke distinguishes them.
+            # Methods of one family share a colour, so each gets a stroke of its own.
             stroke = _STROKES[drawn[_number(line[0])] % len(_STROKES)]
             drawn[_number(line[0])] += 1
             xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
@@ -196,7 +195,7 @@ def _scatter(
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return the method of each run, with what distinguishes the run from others of that method."""
+    """Return a label for each run: its method, and whatever distinguishes it from other runs of that method."""
     methods = [run.method for run in runs]
     usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     labels = []
@@ -244,7 +243,7 @@ def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, floa
     canvas = figure.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     renderer = canvas.get_renderer()
-    # Freeze the layout, because the labels must not change it.
+    # Freeze the layout, so that the labels do not change it.
     figure.set_layout_engine("none")
     inside = axes.get_window_extent(renderer)
     scale = figure.dpi / 72
@@ -276,7 +275,6 @@ def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, floa
 
 
 def _leader(axes: Axes, mark: tuple[float, float], place: Bbox, colour: str) -> None:
-    """Draw a line from a label that was moved away to its mark."""
     end = (min(max(mark[0], place.x0), place.x1), min(max(mark[1], place.y0), place.y1))
     (x0, y0), (x1, y1) = axes.transData.inverted().transform([mark, end])
     axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.6, alpha=0.8, zorder=1, scalex=False, scaley=False)
@@ -302,7 +300,7 @@ def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, s
     gap = _SIZE * 1.25
     longest = max(len(label) for _, _, label, _ in ends)
     left, right = axes.get_xlim()
-    # Leave space for the names: a letter is on average 0.6 of its height wide, and the axes fill most of the figure.
+    # Leave space for the names: a letter is about 0.6 times as wide as high, and the axes take most of the width.
     share = min(0.6, 0.6 * _SIZE * longest / (0.84 * _WIDTH * 72) + 0.03)
     axes.set_xlim(left, left + (right - left) / (1 - share))
     ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]
@@ -340,10 +338,6 @@ def _number(run: Run) -> int:
     return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
 
 
-def _digits(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
-
-
 def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
     """Describe the plot in words, for screen readers."""
     return "; ".join(
@@ -360,10 +354,10 @@ def _svg(figure: Figure, name: str, words: str) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Remove its style element, which would apply to the whole page.
+    # Remove the style element, which would apply to the whole page.
     svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    # Remove the comments, which hold the text of the labels and so the names of methods.
+    # Remove the comments, which repeat the text of the labels.
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     prefix = f"p{zlib.crc32(name.encode())}-"
     svg = re.sub(r'(\bid=")', rf"\1{prefix}", svg)

@@ -1,5 +1,5 @@
 "use strict";
-// The questions on which two runs differ. Everything is written as text, never as markup.
+// Shows the questions that only one of two runs answers right. All texts are inserted as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const shown = 50;
@@ -28,7 +28,7 @@
     });
     fill(chosenA, entries);
     fill(chosenB, entries);
-    // Of the first comparison table, its last line: what is most like the reference.
+    // Start with the last line of the first comparison table: the method most like the reference.
     const pairs = data.pairs.filter(([a]) => data.runs[a].dataset === chosenDataset.value);
     const pair = pairs.filter(([a]) => a === pairs[0][0]).at(-1);
     if (pair) [chosenA.value, chosenB.value] = pair;
@@ -73,7 +73,7 @@
     const summary = element("summary", `${question.q} `);
     summary.append(element("span", `${winner.method} is right`, "right"));
     details.append(summary);
-    // Only an opened question is laid out.
+    // The traces are built only when a question is opened.
     details.addEventListener("toggle", () => {
       if (!details.open || details.dataset.laid) return;
       details.dataset.laid = "yes";
@@ -91,7 +91,7 @@
     const right = data.runs[run].right[number] === "1";
     side.append(element("h4", `${data.runs[run].method}: ${right ? "right" : "wrong"}`, right ? "better" : "worse"));
     if (!trace) {
-      side.append(element("p", `Its trace found no room on this page: look for the id in predictions.jsonl of ${data.runs[run].name}.`, "note"));
+      side.append(element("p", `This page has no space for the trace: look for the id in predictions.jsonl of ${data.runs[run].name}.`, "note"));
       return side;
     }
     const top = element("dl");

@@ -1,4 +1,4 @@
-"""Read the folders of runs."""
+"""Read the runs for the report from their folders."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from prefrag.evaluation.runs.run_folder import CONFIG, FREE, METRICS, PREDICTION
 
 Value = float | str | None
 TOP_K = "top-k"
-# The order of the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
+# The order of methods in the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
 _ORDER = (
     *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "flare", "self_rag", "adaptive_retrieval"),
     *("adaptive_rag", "ircot", "crag", "react", "react_mix", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag"),
     *("mspr", "prefrag"),
 )
-# The part of a pipeline's name that only names its retriever.
+# Endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that do not count as settings here: files, and those that the report describes in words.
+# Fields of an experiment that are not settings here: files, and fields that the report describes in other ways.
 _DESCRIBED = (
     *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
@@ -36,18 +36,18 @@ _DESCRIBED = (
 _DEFAULTS: dict[str, Value] = {
     name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
 }
-# What config.json holds about a simulated reader besides its rates and rules.
+# The facts about a simulated reader in config.json that are no settings here.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
-# The allowed difference between a score in metrics.json and the mean of the predictions, since both are rounded.
+# How far a score in metrics.json may be from the mean of the predictions, because both may be rounded.
 _ROUNDING = 0.06
 
 
 def name_setting(key: str) -> str:
-    """Return the name of a setting in words."""
+    """Return the name of a setting as the report writes it."""
     return {"yes_no": "yes/no", "embedder": "embedding model"}.get(key, key.replace("_", " "))
 
 
-# The usual value of each setting; that of top-k is PrefRAG's (section 4.1).
+# The usual value of each setting; for top-k, that of PrefRAG (section 4.1).
 USUAL: dict[str, Value] = {
     **{TOP_K: 5, "judge error": 0.0},
     **{name_setting(key): value for key, value in _DEFAULTS.items()},
@@ -56,53 +56,52 @@ USUAL: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """One question of a run, without its trace."""
+    """A run's prediction for one question, without the trace."""
 
     id: str  # the question's id
     question: str
-    answers: tuple[str, ...]
-    gold: tuple[str, ...]  # the ids of its gold passages
-    values: Mapping[str, float]  # the value of each measure by key, scores in percent; missing ones are left out
-    offset: int  # where its line starts in `predictions.jsonl`, in bytes
+    answers: tuple[str, ...]  # the gold answers
+    gold: tuple[str, ...]  # the ids of the gold passages
+    values: Mapping[str, float]  # the measures that have a value, by key; scores in percent
+    offset: int  # the byte at which its line starts in `predictions.jsonl`
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
-        """The question and its gold answers, because two files may use one id for different questions."""
+        """The id, question and gold answers; the id alone may mean different questions in two files."""
         return self.id, self.question, self.answers
 
     @property
     def right(self) -> bool | None:
-        """Whether the answer counts as right (acc); None when that was not measured."""
+        """Whether the answer is right by accuracy; None if that was not measured."""
         acc = self.values.get(ACC.key)
         return None if acc is None else acc >= 50
 
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one dataset, or its repetitions with other seeds."""
+    """A run of one method on one dataset, or the mean of several runs that differ only in their seed."""
 
-    folder: Path  # its folder, or that of the first repetition
+    folder: Path  # the folder of the run, or of the first repetition
     name: str  # a short name, unique in the report
-    config: Mapping[str, Any]
-    metrics: Mapping[str, Any]  # its `metrics.json`: scores in percent, counts as means per question
-    predictions: Mapping[str, Prediction]  # its questions by id
+    config: Mapping[str, Any]  # the content of `config.json`
+    metrics: Mapping[str, Any]  # the content of `metrics.json`: scores in percent, counts as means per question
+    predictions: Mapping[str, Prediction]  # by the id of the question
     warnings: tuple[str, ...] = ()
-    # Runs that differ only in the seed; the values here are their means. Empty for a single run.
-    repetitions: tuple[Run, ...] = ()
+    repetitions: tuple[Run, ...] = ()  # the single runs whose means these are; empty for a single run
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Its repetitions, or itself."""
+        """The repetitions, or else the run itself."""
         return self.repetitions or (self,)
 
     @cached_property
     def pipeline(self) -> str:
-        """The name of its pipeline."""
+        """The name of the pipeline."""
         return Path(str(self.config["pipeline"])).stem
 
     @cached_property
     def method(self) -> str:
-        """The name of its pipeline, and the settings that were changed in it."""
+        """The name of the pipeline, and the settings that were changed in it."""
         return " ".join([self.pipeline, *self.config.get("set", ())])
 
     @cached_property
@@ -113,12 +112,12 @@ class Run:
 
     @property
     def dataset(self) -> str:
-        """The name of its dataset."""
+        """The name of the dataset."""
         return str(self.config["dataset"])
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """The description of its model in config.json."""
+        """The description of the model in config.json."""
         llm = self.config.get("llm")
         return llm if isinstance(llm, Mapping) else {"kind": llm} if llm else {}
 
@@ -129,7 +128,7 @@ class Run:
 
     @cached_property
     def model(self) -> str:
-        """Its model in words; a simulated reader has further settings."""
+        """The model in words."""
         if self.simulated:
             return "simulated reader"
         named = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
@@ -144,7 +143,7 @@ class Run:
 
     @property
     def judge_error(self) -> float | None:
-        """The share of verdicts that the simulated judge gets wrong, 0 to 1; None where no model judges."""
+        """The share of verdicts that the simulated judge gets wrong, 0 to 1; None if no simulated model judges."""
         if self.config.get("judged") is False:
             return None
         error = self.llm.get("judge_error") if self.simulated else None
@@ -152,30 +151,30 @@ class Run:
 
     @property
     def top_k(self) -> int | None:
-        """Documents per retrieval; None where config.json lacks it, or nothing is retrieved."""
+        """Documents per retrieval; None if config.json does not say or nothing is retrieved."""
         return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
 
     @property
     def retriever(self) -> str | None:
-        """The kind of its retriever; None where config.json lacks it, or nothing is retrieved."""
+        """The kind of retriever; None if config.json does not say or nothing is retrieved."""
         retriever = self.config.get("retriever")
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
     def seed(self) -> int | None:
-        """The seed of its random draws; None if it has none."""
+        """The seed of random draws; None if the run has none."""
         seed = self.llm.get("seed", self.config.get("seed"))
         return None if seed is None else int(seed)
 
     @property
     def concurrency(self) -> int | None:
-        """Questions that run at the same time; None where config.json lacks it."""
+        """The number of questions that run at the same time; None if config.json does not say."""
         workers = self.config.get("workers") or 1
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"]) * int(workers)
 
     @cached_property
     def settings(self) -> dict[str, Value]:
-        """The settings that methods must share to be in one table; None for one that the run does not use."""
+        """The settings that methods must share to be in one table; a setting that the run does not use is None."""
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
             held |= {key: value for key, value in self.llm.items() if key not in _NO_RATES}
@@ -188,34 +187,34 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """Whether the sources split the corpus or hold all of it; None if unknown or if nothing is searched.
+        """`split` if the corpus is split between the sources, `whole` if not; None if unknown or nothing is searched.
 
-        Runs of different tasks are not comparable, because one has to find what the other is given.
+        Runs of different tasks are not comparable: only with a split corpus does a method have to choose the source.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
         return None if split is None else "split" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
-        """The corpus that it searched and the one that replaced the web; empty where config.json lacks them."""
-        # If the run names no corpus, only the names of the indexes identify what was searched.
+        """The corpus that was searched, and the one that replaced the web; empty if config.json does not name them."""
+        # Without the name of a corpus, the names of the indexes identify what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)
         return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Its position in a table."""
+        """The sort key for the run's position in a table."""
         longest = max((name for name in _ORDER if self.method.startswith(name)), key=len, default=None)
         return (_ORDER.index(longest) if longest else len(_ORDER), self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
-        """Look up a measure over all questions."""
+        """Return a measure over all questions, from the metrics."""
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Read whole lines of ``predictions.jsonl`` again, which are too large to keep in memory."""
+        """Read whole predictions again, which are too large to keep in memory, from ``predictions.jsonl``."""
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:
                 file.seek(self.predictions[id].offset)
@@ -223,17 +222,17 @@ class Run:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read every run in some folders."""
+    """Read every run in these folders and the folders below; runs that differ only in the seed are merged."""
     found = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
     if not found:
-        raise ValueError("There is no run to report: give the folders that `prefrag evaluate --output` wrote.")
+        raise ValueError("There are no runs to report: give the folders that `prefrag evaluate --output` wrote.")
     root = Path(os.path.commonpath([run.parent for run in found]))
     runs = [_read_run(run, str(run.relative_to(root))) for run in found]
     return sorted(merge_repetitions(runs), key=lambda run: run.order)
 
 
 def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
-    """Merge the runs that differ only in their seed into one run."""
+    """Merge the runs that differ only in their seed into one run with their means."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
@@ -267,7 +266,6 @@ def _merge(runs: Sequence[Run]) -> Run:
 
 
 def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
-    """Return the mean of each value over the mappings that have it."""
     known: dict[str, list[float]] = {}
     for one in values:
         for key, value in one.items():
@@ -289,7 +287,7 @@ def _run_folders(folder: Path) -> list[Path]:
 def _read_run(folder: Path, name: str) -> Run:
     config = _object(folder / CONFIG)
     if config is None:
-        raise ValueError(f"The run {folder} has no {CONFIG}, so nobody knows what was run: run `evaluate` again.")
+        raise ValueError(f"The run {folder} has no {CONFIG}, which says what was run: run `evaluate` again.")
     if missing := [key for key in ("pipeline", "dataset") if not config.get(key)]:
         raise ValueError(f"{folder / CONFIG} lacks its {' and '.join(missing)}: run `evaluate` again.")
     predictions, warnings = _read_predictions(folder / PREDICTIONS)
@@ -298,7 +296,7 @@ def _read_run(folder: Path, name: str) -> Run:
     if metrics is None:
         run = replace(run, metrics=summarise(list(run.full(predictions))))
         warnings.append(
-            f"no {METRICS}: the run did not finish; its numbers are of the {len(predictions)} questions done"
+            f"no {METRICS}: the run did not finish; its numbers are for the {len(predictions)} finished questions"
         )
     else:
         warnings.extend(_contradictions(run))
@@ -336,15 +334,15 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
             except ValueError:
                 if line.endswith(b"\n"):
                     raise
-                # A run that is killed leaves an unfinished line, and cuts it off when it is continued.
-                warnings.append("the last line was never finished and is left out")
+                # A run that is killed may leave an unfinished line, which is cut off when the run is continued.
+                warnings.append("the last line of the predictions is incomplete and left out")
                 continue
             lines += 1
             predictions[prediction.id] = prediction
     if not predictions:
-        raise ValueError(f"{path} holds no prediction: the run has answered no question; run `evaluate` again.")
+        raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
     if repeated := lines - len(predictions):
-        warnings.append(f"ids given twice, the last one counts: {repeated}")
+        warnings.append(f"ids that occur twice, so that the last one counts: {repeated}")
     return predictions, warnings
 
 
@@ -366,7 +364,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
 
 
 def _contradictions(run: Run) -> Iterator[str]:
-    """Yield the scores of metrics.json that are not the mean of the predictions, because a file was edited."""
+    """Yield a warning for each score of metrics.json that is not the mean of the predictions."""
     for measure in MEASURES:
         stated = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]

@@ -1,4 +1,4 @@
-"""The settings that compared runs must share, and those in which they differ."""
+"""Compare the settings of runs: those that compared runs must share, and those in which they differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
 _CORPUS, _WEB, _SPLIT = "corpus", "web", "split of the corpus"
-# Settings that may differ between compared methods, because they belong to the method; the report names them.
+# Settings that may differ between compared methods, because they belong to the method; the report lists these.
 OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 
@@ -16,8 +16,8 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 class Setting:
     """The settings that a table keeps fixed while methods and datasets vary."""
 
-    values: tuple[tuple[str, Value], ...]  # each setting by name; None if the runs do not have it
-    known: frozenset[str] = field(default=frozenset(), compare=False)  # the parts that `text` leaves out
+    values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
+    known: frozenset[str] = field(default=frozenset(), compare=False)  # what all runs share, so `text` leaves it out
 
     @classmethod
     def of(cls, run: Run) -> Setting:
@@ -25,7 +25,7 @@ class Setting:
         return cls(tuple(run.settings.items()))
 
     def get(self, name: str) -> Value:
-        """Return the value of one setting; None if it has no value."""
+        """Return the value of one setting; None if the runs do not use it."""
         return dict(self.values).get(name)
 
     def put(self, name: str, value: Value) -> Setting:
@@ -34,12 +34,12 @@ class Setting:
 
     @property
     def parts(self) -> list[str]:
-        """The setting in words, one for each thing held fixed."""
+        """Each value in words."""
         return [describe(name, value) for name, value in self.values if value is not None]
 
     @property
     def text(self) -> str:
-        """The parts that differ from other settings, in words; if none differ, top-k and any unusual values."""
+        """The values that differ from other settings, in words; if none differ, top-k and any unusual values."""
         unlike = [part for part in self.parts if part not in self.known]
         return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
 
@@ -49,7 +49,7 @@ class Setting:
         return sum(USUAL.get(name) == value for name, value in self.values)
 
     def holds(self, run: Run) -> bool:
-        """Check whether a run has this setting; a value that the run lacks, such as top-k, counts as equal."""
+        """Check whether a run has these values; a setting that the run does not use counts as equal."""
         own = run.settings
         names = {**dict(self.values), **own}
         return all(own.get(name) in (None, self.get(name)) for name in names)
@@ -60,7 +60,7 @@ def _is_worth_naming(name: str, value: Value) -> bool:
 
 
 def describe(name: str, value: Value) -> str:
-    """Write one setting in words."""
+    """Write the name and value of a setting in words."""
     digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     if name == "model":
         return digits
@@ -68,11 +68,11 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ; one that is unknown or that a run lacks counts as equal."""
+    """List the settings in which two runs differ; a setting that either run lacks counts as equal."""
     mine, theirs = _list_all(run), _list_all(other)
     names = {**mine, **theirs}
     if run.method != other.method:
-        # Files of two methods always differ.
+        # The files of two methods always differ.
         names.pop("pipeline file")
     known = ((name, mine.get(name), theirs.get(name)) for name in names)
     return tuple(name for name, one, another in known if None not in (one, another) and one != another)
@@ -88,7 +88,7 @@ def _list_all(run: Run) -> dict[str, Value]:
 
 
 def _list_searched(run: Run) -> Iterator[tuple[str, Value]]:
-    """Yield what a run searched and which method it ran; a table does not hold these fixed."""
+    """Yield what a run searched and the digest of its pipeline, which need not be the same for all lines of a table."""
     yield "retriever", run.retriever
     yield _CORPUS, run.passages[0] or None
     yield _WEB, run.passages[1] or None

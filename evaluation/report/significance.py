@@ -1,7 +1,5 @@
 """Test paired differences without assuming a distribution, and correct p-values for multiple comparisons."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
-# Signs drawn at once, so that a block fits the cache.
+# Resamples drawn at a time, few enough to fit the processor's cache.
 _BLOCK = 250
 # For up to this many differing questions, the test goes through all ways to flip their signs: at most 4,096.
 _ENUMERATED = 12
@@ -18,8 +16,8 @@ _ENUMERATED = 12
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    The test is exact if all differences have the same size (then it is McNemar's exact test, Q. McNemar, 1947) or if at
-    most 12 questions differ. Otherwise it draws random signs, the same for all columns.
+    The test is two-sided. It is exact if at most 12 questions differ, or if all differences have the same size (then it
+    equals McNemar's exact test, Q. McNemar, 1947). Otherwise it draws random signs, the same for all columns.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]
@@ -55,11 +53,11 @@ def correct(ps: Sequence[float]) -> list[float]:
 
 
 def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Check which sums are at least as far from zero as the observed one, allowing for rounding errors."""
+    """Check which sums are at least as far from zero as the observed sums, allowing for rounding errors."""
     return np.asarray(np.abs(sums) >= np.abs(observed) - 1e-7)
 
 
 def _sign_test(positive: int, n: int) -> float:
-    """Compute how likely n fair coins fall at least as unevenly (the exact binomial test, two-sided)."""
+    """Compute how likely it is that n fair coins fall at least as unevenly (exact binomial test, two-sided)."""
     rarer = min(positive, n - positive)
     return min(1.0, sum(math.comb(n, number) for number in range(rarer + 1)) / 2 ** (n - 1)) if n else 1.0

@@ -1,6 +1,4 @@
-"""Fill a table of runs."""
-
-from __future__ import annotations
+"""Build the tables of the report: a line for each method, and a group of columns for each dataset."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +10,16 @@ from prefrag.evaluation.report.runs import Run
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table."""
+    """A cell of a table."""
 
     text: str  # the number in digits, or a dash
-    interval: str = ""  # its 95% interval in digits, if it has one
-    best: bool = False  # whether it is the best of its column in its setting
+    interval: str = ""  # the 95% interval in digits, if there is one
+    best: bool = False  # whether the number is the best of its column under this heading
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table."""
+    """A line of a table."""
 
     label: str
     cells: tuple[Cell, ...] = ()  # one cell per column; empty for a heading above other lines
@@ -29,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table."""
+    """A table of the report."""
 
     id: str
     title: str
@@ -47,39 +45,39 @@ class Table:
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
-        """The lines that the page shows unfolded, and those of the further headings, if there are any."""
+        """The lines that the page shows, and those that it folds, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
         end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
         return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]
 
     @property
     def flat_columns(self) -> list[str]:
-        """Upper and lower heading joined, for a format with a single line of headings."""
+        """Upper and lower headings joined, for formats with a single line of headings."""
         upper = [name for name, width in self.groups for _ in range(width)]
         return [f"{name} {column}".strip() for name, column in zip(upper, self.columns, strict=True)]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column under one dataset."""
+    """A column in the group of a dataset."""
 
     measure: Measure
-    value: Callable[[Run], float | None]  # gives the value of a run; None if it has none
-    ranked: bool = True  # whether its best value is marked
+    value: Callable[[Run], float | None]  # returns the value of a run; None if the run has none
+    ranked: bool = True  # whether the best value is marked
 
 
 @dataclass
 class Lines:
     """The runs of a table by line and dataset, in the order in which they were added."""
 
-    # The label of each line and its run on each dataset.
+    # The label of each line, and its run on each dataset.
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to a line, or to a new line if the line already has a run on that dataset."""
+        """Add a run to the line with this key, or to a new line if that one already has a run on the dataset."""
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
-            # Two runs of one method in one setting are told apart by the retriever, or else by the folder.
+            # The label of the new line tells the two runs apart by their retrievers or, if those are the same, by name.
             other = run.retriever if run.retriever != held[run.dataset].retriever else run.name
             self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
         else:
@@ -96,7 +94,7 @@ def fill_table(
     columns: Callable[[str], list[Column]],
     folded: bool = False,
 ) -> Table | None:
-    """Fill a table, with a group of columns for each dataset."""
+    """Make a table with a group of columns for each dataset; None if there are no runs."""
     if not runs:
         return None
     datasets = list(dict.fromkeys(run.dataset for run in sorted(runs, key=lambda run: run.dataset)))
@@ -124,7 +122,6 @@ def fill_table(
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield sentences about the differences that make the lines of a table less comparable."""
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)
@@ -135,7 +132,7 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
         name for name, held in of_dataset.items() if len({run.passages[0] for run in held if run.passages[0]}) > 1
     )
     if searched:
-        yield f"Not all lines searched the same corpus ({', '.join(searched)}): see what was run."
+        yield f'Not all lines searched the same corpus ({", ".join(searched)}): see "What was run".'
     seeds = max(len(run.runs) for run in runs)
     if seeds > 1:
         fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}

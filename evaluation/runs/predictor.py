@@ -1,6 +1,4 @@
-"""Run a pipeline on several questions at a time."""
-
-from __future__ import annotations
+"""Run the pipeline under test on a question, and score the result."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,13 +16,13 @@ from prefrag.pipelines.asking import RunFailed, ask_async
 def open_predictor(
     setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
 ) -> Iterator[Callable[[Question], Awaitable[tuple[dict[str, Any], bool]]]]:
-    """Build the pipeline under test, in the process that runs it."""
+    """Build the pipeline under test in the process that will run it, and yield a function that runs one question."""
     with setup.environment():
         yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
 
 
 class Predictor:
-    """Run the pipeline under test on each question."""
+    """Runs the pipeline under test, one question per call."""
 
     def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
         self.pipeline = pipeline
@@ -35,7 +33,7 @@ class Predictor:
         self._reached = False
 
     async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
-        """Run one question."""
+        """Return the prediction for a question, and whether the server that the pipeline needs was ever reached."""
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()
@@ -61,7 +59,6 @@ class Predictor:
         return prediction, self._reached
 
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
-        """Return the result of one run, and its error if it failed."""
         try:
             options: dict[str, Any] = {}
             if question.answer_type != "short":
@@ -72,7 +69,7 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            # Any error without a ConnectionError behind it shows that the server was reached.
+            # An error that no ConnectionError caused shows that the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
             if missing := find_cause(error, NotRecorded):
                 raise ValueError(

@@ -1,7 +1,5 @@
 """The folder of a run: its predictions, one per line in the order they finish, its settings and its metrics."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -13,9 +11,9 @@ from prefrag.components.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
-# Enough to repeat the run: `prefrag evaluate --experiment` reads it.
+# All settings needed to repeat the run with `prefrag evaluate --experiment`.
 EXPERIMENT = "experiment.yaml"
-# Settings that may be paths, which are compared as files.
+# Settings that may be paths; two paths are the same if they lead to the same file.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
 FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "ray", "retries", "started", "workers")
@@ -28,10 +26,10 @@ class RunFolder:
         self.path = path
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Check that the folder holds this run or none, without writing anything."""
+        """Raise ValueError if the folder holds a run with other settings; nothing is written."""
         before = self.config()
         if before is not None:
-            # A setting that an older version did not record may have differed, unless it is off or empty now.
+            # A setting that an older version did not record counts as different, unless it is off or empty now.
             differing = [
                 f"{key} was {_as_json(before[key]) if key in before else 'not recorded'} and is now "
                 f"{_as_json(config.get(key))}"
@@ -47,7 +45,7 @@ class RunFolder:
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
 
     def config(self) -> dict[str, Any] | None:
-        """Read the settings of the run."""
+        """Read the settings of the run, if the folder holds one."""
         path = self.path / CONFIG
         if not path.is_file():
             return None
@@ -61,10 +59,10 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Make the folder and lock it against other processes."""
+        """Make the folder, and keep other processes from running an evaluation into it."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # Lock the folder itself, because a lock file would stay behind. Windows cannot open folders.
+            # The folder itself is locked, because a lock file would stay behind; Windows, though, cannot open folders.
             given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
             locked = os.open(*given)
         try:
@@ -83,11 +81,11 @@ class RunFolder:
             self._write(CONFIG, config)
 
     def keep_experiment(self, experiment: Any) -> None:
-        """Write the whole experiment to the folder."""
+        """Write all settings of the experiment, with which it can be repeated."""
         _replace(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
-        """Read the finished predictions; an unfinished last line is cut off."""
+        """Read the finished predictions, which must be of questions with these ids; cut off an unfinished last line."""
         path = self.path / PREDICTIONS
         if not path.is_file():
             return []
@@ -101,14 +99,16 @@ class RunFolder:
             try:
                 prediction = json.loads(line)
                 done[prediction["id"]] = prediction
-                _check(prediction)
+                for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
+                    if not isinstance(prediction.get(key), kind):
+                        raise ValueError(f"its '{key}' is not a {kind.__name__}")
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is not a prediction ({error}): delete the line; its question is run again."
+                    f"{path}, line {number}, is not a prediction ({error}): delete it, and its question will run again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(
-                    f"{path}, line {number}, is of the question '{prediction['id']}', which is not in this run: raise "
+                    f"{path}, line {number}, is for the question '{prediction['id']}', which is not in this run: raise "
                     "the limit, give the questions of that run, or choose another output folder."
                 )
         return list(done.values())
@@ -118,17 +118,17 @@ class RunFolder:
         _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Append a prediction, so that it survives the end of the process."""
+        """Append a prediction, which stays even if the process is killed."""
         # With a single unbuffered write, a killed process leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
 
     def begin(self) -> None:
-        """Delete the metrics of an earlier call, which the next predictions would contradict."""
+        """Delete the metrics of an earlier call, which will not match the next predictions."""
         (self.path / METRICS).unlink(missing_ok=True)
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """Write the metrics, all of them or none."""
+        """Write the metrics."""
         self._write(METRICS, metrics)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
@@ -153,15 +153,8 @@ def _line(prediction: Mapping[str, Any]) -> str:
     return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
 
 
-def _check(prediction: Mapping[str, Any]) -> None:
-    """Raise ValueError when a part is missing or has the wrong type."""
-    for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
-        if not isinstance(prediction.get(key), kind):
-            raise ValueError(f"its '{key}' is no {kind.__name__}")
-
-
 def _plain(value: Any) -> Any:
-    """Return the value as it would be read from the file."""
+    """Return the value as JSON would read it back."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -1,6 +1,4 @@
-"""Evaluate a pipeline on the questions of a benchmark."""
-
-from __future__ import annotations
+"""Run an evaluation: all questions, in one or several processes, with the folder and the progress bar."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +21,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# If the concurrent questions and this many more all fail to reach a server, it counts as absent.
+# If the first concurrent questions and this many more all fail to reach a server, the run gives up.
 _FURTHER_UNREACHED = 5
 
 
@@ -47,7 +45,7 @@ def run(
     progress: bool = True,
     **replaced: Any,
 ) -> Run:
-    """Run a pipeline on all questions and score its answers; this also works in a notebook.
+    """Run a pipeline on all questions and score its answers, also in a notebook.
 
     ```python
     from prefrag import evaluation
@@ -56,21 +54,21 @@ def run(
     print(run.metrics["acc"], run.metrics["recall"])
     ```
 
-    With an ``output`` folder, every prediction is written at once, and the same call continues a run that was stopped.
-    The concurrency and the number of workers change only the order of the predictions.
+    With an ``output`` folder, each prediction is written as soon as it is made, and the same call continues a run that
+    was stopped. The concurrency and the number of workers only change the order in which predictions are written.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param questions: A file of questions, or questions.
+    :param questions: A file of questions, or a list of them.
     :param experiment: The settings of the evaluation.
     :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
-    :param retry_failed: Run the questions again that an earlier call kept as failed or without an answer.
+    :param retry_failed: Run again the questions that failed, or ended without an answer, in an earlier call.
     :param progress: Show a progress bar with the scores so far.
-    :param replaced: Fields of :class:`Evaluation`; they win over those of ``experiment``.
+    :param replaced: Fields of :class:`Evaluation`, which override those of ``experiment``.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting is invalid, the folder is in use or holds a run with other settings, or the
-        corpus is not that of the questions.
-    :raises ConnectionError: When the first questions all fail because a server cannot be reached.
+    :raises ValueError: When a setting is invalid, when the folder is in use or holds a run with other settings, or when
+        the corpus has none of the questions' gold passages.
+    :raises ConnectionError: When a server cannot be reached, so that the first questions all fail.
     """
     given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
     plan = replace(given, **replaced)
@@ -100,7 +98,7 @@ def run(
         pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
         kept = config
         if folder is not None and pending:
-            # Write only now: a call that is refused or has nothing to run must not change the run's settings.
+            # The settings are written only now: a call that is refused or has nothing to run must not change them.
             folder.open(config)
             if file is not None and isinstance(pipeline, str | Path):
                 folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=file))
@@ -126,7 +124,7 @@ def run(
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """Run questions; if a server is absent, let those in progress finish, because cancelled tasks log errors."""
+    """Run questions; if no server can be reached, only finish those in progress, as cancelled tasks log errors."""
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))
@@ -153,7 +151,7 @@ def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
     else:
         chosen = list(given)[: plan.limit]
     if not chosen:
-        raise ValueError("There is no question to run: give a file that holds some.")
+        raise ValueError("There are no questions to run: give a file that holds some.")
     seen: set[str] = set()
     for question in chosen:
         if question.id in seen:
@@ -165,7 +163,7 @@ def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
 def _read_done(
     folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
-    """Return the predictions of earlier calls that need no new run."""
+    """Return the predictions of earlier calls whose questions need not be run again."""
     from prefrag.evaluation.metrics import has_failed
 
     folder.check(config)
@@ -175,7 +173,7 @@ def _read_done(
         question = by_id[prediction["id"]]
         if prediction["question"] != question.question:
             raise ValueError(
-                f"In {folder.path} the id '{question.id}' is of another question: choose another output folder."
+                f"In {folder.path} the id '{question.id}' belongs to another question: choose another output folder."
             )
         gold = [list(question.answers), list(question.supporting_ids)]
         if [prediction["answers"], prediction.get("supporting_ids") or []] != gold:
@@ -205,7 +203,7 @@ class ScoreBar:
             self._count(prediction)
 
     def show(self, prediction: Mapping[str, Any]) -> None:
-        """Count one more prediction, and print the first error."""
+        """Count one more prediction; if it is the first with an error, print the error."""
         if prediction.get("error") and not self._failure_shown and not self._bar.disable:
             self._failure_shown = True
             message = f"Question '{prediction['id']}' failed: {prediction['error']}"

@@ -1,4 +1,4 @@
-"""A reader that knows the gold passages, to measure a retrieval policy without a language model."""
+"""A reader that knows the gold passages, which measures a retrieval policy without a language model."""
 
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 

@@ -1,6 +1,4 @@
-"""Read the gold passages of each question, which the simulated reader knows but a pipeline does not."""
-
-from __future__ import annotations
+"""Read the gold passages of each question, and find them in prompts, for the simulated reader."""
 
 import logging
 import re
@@ -21,40 +19,40 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# In text and JSON transcripts a word precedes the first passage of a search.
+# The title line of a shown passage and its quoted text. In text and JSON transcripts, a word precedes the first one.
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
 )
-# A passage, or a part of one, to be scored.
+# A passage, or a part of one, in a prompt that asks for a score of each.
 _NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)$", re.MULTILINE)
 # The line that stands in place of a dropped part.
 _DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
-# The most characters between a title and its text: a line break and the bar of a quoted line.
+# The most characters between a title and its text, which are a line break and the bar of a quoted line.
 _BETWEEN = 8
-# Under the rule ``half`` a yes-or-no question needs at most this many gold passages.
+# Under the rule ``half``, a yes/no question needs at most this many gold passages.
 _MOST_OF_HALF = 5
 
 YesNo = Literal["one", "half", "all"]
 
 
 def one_line(text: str) -> str:
-    """Collapse the blanks of a text, so that two forms of one question are equal."""
+    """Collapse the blanks of a text, so that a question is found however it is broken into lines."""
     return " ".join(text.split())
 
 
 def fold_words(text: str) -> str:
-    """Return a text's words in lower case with a blank around each, so that a search finds only whole words."""
+    """Return a text's words in lower case, with blanks around each, so that `in` finds only whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def read_titles(text: str) -> list[str]:
-    """Return the title of every passage of a prompt."""
+    """Return the title of every passage in a prompt."""
     return [match["title"] for match in _HEADER.finditer(text)]
 
 
 def read_numbered(text: str) -> list[tuple[str, str, str]]:
-    """Return the number, the title and the quoted text of every passage of a prompt that is to be scored."""
+    """Return the number, title and quoted text of every passage in a prompt that asks for scores."""
     return [(match["number"], match["title"], match["text"]) for match in _NUMBERED.finditer(normalize_unicode(text))]
 
 
@@ -69,11 +67,11 @@ class Passage:
 
     @cached_property
     def quoted(self) -> tuple[str, str]:
-        """Its title and its text as every prompt quotes them."""
+        """Title and text as prompts quote them."""
         return normalize_unicode(quote_title(self.title)), normalize_unicode(quote_text(self.text))
 
     def holds(self, title: str, text: str) -> bool:
-        """Check whether a quoted text below a title is a part of this passage."""
+        """Check whether a prompt's title and the quoted text below it are from this passage."""
         own, whole = self.quoted
         part = _join_lines(text)
         return title == own and bool(part) and part in _join_lines(whole)
@@ -83,25 +81,25 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The mark of each shown gold passage by its id; empty in a summary and in the plain prompts.
+    # The mark of each shown gold passage, by id; an empty mark in a summary and in the plain prompts.
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
-    # The text of each shown gold passage by its id: the whole text, or the snippet that was shown.
+    # The text of each shown gold passage, by id: the whole text, or the snippet that was shown.
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class GoldQuestion:
-    """A question with its gold passages, and the rules by which they count."""
+    """A question with its gold passages, and the rules for when they are enough."""
 
     question: Question
-    passages: tuple[Passage, ...]  # its gold passages that the corpus holds
-    yes_no: YesNo = "one"  # how many of them a yes-or-no question needs
+    passages: tuple[Passage, ...]  # the gold passages that the corpus holds
+    yes_no: YesNo = "one"  # how many gold passages a yes/no question needs
     web_sentences: int = 0  # how many sentences of a passage the web shows; 0 for all
 
     @cached_property
     def _forms(self) -> tuple[Passage, ...]:
-        """The gold passages, each followed by its snippet if that shows what the question needs of the passage."""
+        """The gold passages, each followed by its snippet if the snippet shows what the question needs."""
         if not self.web_sentences:
             return self.passages
         snippets = ((passage, cut_to_sentences(passage.text, self.web_sentences)) for passage in self.passages)
@@ -113,11 +111,11 @@ class GoldQuestion:
         )
 
     def find_shown(self, text: str) -> Shown:
-        """Find the gold passages in a text, each below its title, and count the others."""
+        """Find the gold passages in a prompt, each below its title, and count the other passages."""
         gold: dict[str, str] = {}
         texts: dict[str, str] = {}
         relevant = set()
-        # Compare in one Unicode form, because an index may write passages differently from the corpus.
+        # Texts are compared in one Unicode form, because an index may write passages differently from the corpus.
         text = normalize_unicode(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
@@ -137,11 +135,11 @@ class GoldQuestion:
         return Shown(gold, len({_key(header) for header in shown.values()} - relevant), texts)
 
     def is_part(self, title: str, text: str) -> bool:
-        """Check whether a quoted text below a title is a gold passage or a part of one."""
+        """Check whether a prompt's title and the quoted text below it are from a gold passage."""
         return any(passage.holds(title, text) for passage in self.passages)
 
     def is_enough(self, shown: Shown) -> bool:
-        """Check whether the shown passages suffice: as many as the rule needs for yes or no, otherwise all of them."""
+        """Check whether enough gold passages are shown: all, or for yes/no questions as many as ``yes_no`` says."""
         wanted = set(self.question.supporting_ids)
         if not self.question.is_yes_no or self.yes_no == "all":
             return bool(shown.gold) and shown.gold.keys() >= wanted
@@ -149,11 +147,12 @@ class GoldQuestion:
         return len(shown.gold) >= max(1, half if self.yes_no == "half" else 1)
 
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
-        """Check whether the beginning of a gold passage shows what the question needs of it.
+        """Check whether the snippet of a gold passage shows what the question needs of the passage.
 
-        Needed are the answers to the sub-questions that the passage supports and the values of the facts about it;
-        without such annotations, an answer to the question, or else the title of another gold passage. If the text has
-        none of these, the sentence that shares most words with the question is needed, the first if there is a tie.
+        The question needs the answers to the sub-questions that the passage supports, and the values of the facts about
+        its title. If the passage has none of these, the question needs an answer to itself or, failing that, the titles
+        of other gold passages. If the passage has nothing of the kind, the question needs the sentence that shares most
+        words with it (in a tie, the first one).
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
@@ -166,7 +165,7 @@ class GoldQuestion:
         return fold_words(best) in shown
 
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
-        """Yield lists of facts that the question may need of a passage, each in all its forms, surest list first."""
+        """Yield lists of facts that the question may need of a passage, the surest first; a fact is all its names."""
         question = self.question
         yield [
             *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),
@@ -181,7 +180,7 @@ class GoldQuestion:
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Find the passage whose title equals a name, or else one whose title contains the name or is contained in it."""
+    """Find the passage with this name as its title, or else one whose title contains the name or is part of it."""
     name = fold_words(subject)
     same = (passage for passage in passages if fold_words(passage.title) == name)
     part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
@@ -189,7 +188,7 @@ def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
 
 
 def _key(header: re.Match[str]) -> str:
-    """Return what identifies a passage throughout a prompt: its mark, or else its title and text."""
+    """Return the mark of a passage, or else its title and text, which identify the passage throughout a prompt."""
     return header["mark"] or header["title"] + header["text"]
 
 
@@ -198,7 +197,7 @@ def _join_lines(text: str) -> str:
 
 
 def _places(passage: Passage, text: str) -> Iterator[int]:
-    """Yield each position of the passage's text below its title."""
+    """Yield each position of the passage's text where its title stands just before."""
     title, wanted = passage.quoted
     place = text.find(wanted)
     while place >= 0:
@@ -214,7 +213,7 @@ def load_gold(
     yes_no: YesNo = "one",
     web_sentences: int = 0,
 ) -> Mapping[str, GoldQuestion]:
-    """Read the questions and their gold passages; files are read again only if they have changed."""
+    """Read the questions and their gold passages, by the question's text; changed files are read again."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
@@ -239,18 +238,18 @@ def _load(
     passages: dict[str, Passage] = {}
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
-            # Keep the first of two passages with one id, as the index does.
+            # Of two passages with the same id, keep the first, as the index does.
             title, text = (normalize_unicode(each or "") for each in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
-                # Stop early, because a corpus may hold millions of others.
+                # Stop early, because a corpus may hold millions of other passages.
                 break
     if wanted and not passages:
         raise ValueError(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
         )
     if absent := wanted - set(passages):
-        # Logged only as info, because an evaluation already warns about the gold passages of its own questions.
+        # Only logged as info, because an evaluation warns about its own questions that lack gold passages.
         logger.info("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:

@@ -1,7 +1,5 @@
 """The policy of the simulated reader: its settings, its random draws and its wrong answers."""
 
-from __future__ import annotations
-
 import string
 import unicodedata
 from collections.abc import Mapping
@@ -22,15 +20,15 @@ _RATES = (
     *("distraction", "answer_error", "memory"),
 )
 _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": YesNo, "queries": Queries}
-# What each choice means, for readers of the figures.
+# How `prefrag evaluate` describes each choice.
 _WORDS = {
     "source_choice": {
-        "drawn": "where the model names the source, it draws one",
-        "first": "where the model names the source, it names the first one first",
-        "last": "where the model names the source, it names the last one first",
-        "oracle": "where the model names the source, it names the one that holds what it searches for",
+        "drawn": "if a step names its source, the reader draws one",
+        "first": "if a step names its source, the reader tries the first source first",
+        "last": "if a step names its source, the reader tries the last source first",
+        "oracle": "if a step names its source, the reader names the one that holds the passage it looks for",
     },
-    "second_try": {"query": "after a search that found nothing missing, it searches with a new query"},
+    "second_try": {"query": "after a search that found nothing useful, the reader tries a new query first"},
     "yes_no": {
         "one": "one gold passage is enough for yes or no",
         "half": "half of the gold passages, at most five, are enough for yes or no",
@@ -38,7 +36,7 @@ _WORDS = {
     },
     "queries": {
         "dataset": "queries from the sub-questions, facts or titles of the dataset",
-        "alike": "queries of one kind on every dataset",
+        "alike": "the same kind of queries on every dataset",
     },
 }
 _MORE_LETTERS = range(0x4E00, 0xA000)
@@ -47,10 +45,7 @@ _WORD_LETTERS = 9
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What the simulated reader does when a language model would decide.
-
-    docs/evaluation.md says what each setting means.
-    """
+    """What the simulated reader does where a language model would decide; docs/evaluation.md explains each setting."""
 
     judge_error: float = 0.0
     reflection_error: float = 0.0
@@ -77,7 +72,7 @@ class PolicySettings:
 class Policy(PolicySettings):
     """The policy of one run."""
 
-    seed: int = 0  # of all draws
+    seed: int = 0  # the seed of all draws
 
 
 def describe_policy(settings: Mapping[str, Any]) -> str:
@@ -88,13 +83,13 @@ def describe_policy(settings: Mapping[str, Any]) -> str:
 
 
 def draw(seed: int, *situation: object) -> float:
-    """Draw a number that depends only on the seed and the situation, not on the order of the calls."""
+    """Draw a number from 0 to 1 that depends only on the seed and the situation, not on the order of calls."""
     digest = blake2b(repr((seed, *situation)).encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 
 def wrong_answer(question: Question, seed: int) -> str:
-    """Make a wrong answer to which no metric gives a point."""
+    """Make an answer that scores 0 in every metric."""
     answers = {answer.strip().lower() for answer in question.answers}
     if question.is_yes_no and len(answers) == 1:
         return "no" if answers == {"yes"} else "yes"

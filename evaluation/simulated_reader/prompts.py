@@ -1,6 +1,4 @@
-"""Read the model calls of a pipeline; the prompts are in ``components``."""
-
-from __future__ import annotations
+"""Read which reply a model call expects, and its question and passages, from the pipelines' prompts."""
 
 import json
 import re
@@ -17,14 +15,13 @@ from prefrag.evaluation.simulated_reader.gold import one_line
 Kind = Literal[
     "step", "verdict", "reflection", "review", "question", "summary", "retrieval", "critique", "relevance", "keywords"
 ]
-Form = Literal["text", "json", "tools", "tags", "cot"]
+Form = Literal["text", "json", "tools", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
-_THINK = re.compile(r"between <([\w.-]+)> and </\1>")
-# This precedes the latest results in the judge's prompt and in the reasoner's transcript.
+# The words before the latest results in the judge's prompt and in the reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 _ANSWER = "\nAnswer: "
 _SENTENCES = "\nSentences so far:\n"
@@ -35,24 +32,23 @@ _NEXT_SENTENCE = "Next sentence:"
 class Call:
     """One call to the model."""
 
-    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer or a `review` of
-    # it, a `summary` of passages, a `question` that stands alone, the decision about a `retrieval`, an answer from one
-    # passage with its `critique`, the `relevance` of each passage, or the `keywords` of the question.
+    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer, a `review` of an
+    # answer, a `summary` of passages, a `question` that stands alone, the decision for or against a `retrieval`, an
+    # answer from one passage with its `critique`, the `relevance` of each passage, or the `keywords` of the question.
     kind: Kind
     question: str
-    text: str  # the text of the prompt with the passages
+    text: str  # the text of the prompt; for a verdict, without the passages that it judges
     transcript: str = ""  # the text after the question
     new: str = ""  # the passages that a verdict judges
     answer: str = ""  # the answer to reflect on or to review
     form: Form = "text"  # the format of a step
-    tools: tuple[str, ...] = ()  # the names of the actions
+    tools: tuple[str, ...] = ()  # the actions that search
     searches: tuple[tuple[str, str], ...] = ()  # the searches so far, as (action, query)
     most: int | None = None  # the number of searches that the prompt allows; None if it sets no limit
     may_search: bool = False  # whether a step may search
     may_answer: bool = True  # whether a step may answer
     choices: tuple[str, ...] = ()  # the only queries that a step may use, if the prompt lists them
     evaluates: bool = False  # whether an answer needs a label
-    tags: tuple[str, str, str] = ("think", "search", "answer")  # the tags around thought, search and answer
 
 
 def read_call(
@@ -61,10 +57,7 @@ def read_call(
     tools: Sequence[Tool] | None,
     questions: Container[str],
 ) -> Call:
-    """Read a call.
-
-    The parameters of a call determine the expected reply; its messages hold the question and the passages.
-    """
+    """Read a call: its parameters determine the expected reply, its messages hold the question and the passages."""
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)
     matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
@@ -108,11 +101,9 @@ def read_call(
             may_search=not text.rstrip().endswith("Final Answer:"),
             evaluates="Self-Evaluation:" in head,
         )
-    if stop and all(tag.startswith("</") for tag in stop):
-        return _tagged_step(step, text, transcript, [tag[2:-1] for tag in stop])
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
-        # A chain of thought begins by searching with the question.
+        # A chain of thought has first searched with the question, then with each sentence.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
         return step(form="cot", tools=("",), searches=searches, may_search=True)
     if not schema and "Passages:\n" in transcript:
@@ -152,20 +143,6 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
             if reply.get("query"):
                 found.append((str(reply.get("action", "")), str(reply["query"])))
     return found
-
-
-def _tagged_step(step: Callable[..., Call], text: str, transcript: str, names: list[str]) -> Call:
-    # The names of the closing tags: of the search, of each tool if there are several, and of the answer.
-    search, *tools, answer = names
-    searching = "|".join(re.escape(name) for name in (search, *tools))
-    think = _THINK.search(text)
-    return step(
-        form="tags",
-        tools=tuple(tools) or (search,),
-        searches=tuple(re.findall(rf"<({searching})>(.*?)</\1>", transcript, re.DOTALL)),
-        may_search=not text.rstrip().endswith(f"<{answer}>"),
-        tags=(think[1] if think else "think", search, answer),
-    )
 
 
 def _read_content(message: ChatMessage) -> str:

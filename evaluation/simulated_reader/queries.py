@@ -1,6 +1,4 @@
-"""The queries of the simulated reader."""
-
-from __future__ import annotations
+"""Write the queries of the simulated reader."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -25,15 +23,15 @@ _SMALL_WORDS = frozenset(
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
-    """Yield the possible next queries, best first, without gold titles and answers that have not been shown.
+    """Yield the possible next queries, best first; none names a gold title or answer that was not shown.
 
-    With ``dataset``: the sub-questions or facts whose passages are missing and whose names are known, then the same in
-    other words, then the question with the title of a shown gold passage, the question, titles that were mentioned, and
-    the words of the question.
+    With the kind ``dataset``, queries come from the dataset's annotations. First come the sub-questions or facts whose
+    passages are missing and whose names are known, then the same in other words. Then come the question with the title
+    of a shown gold passage, the question alone, titles that were mentioned, and the words of the question.
 
-    With ``alike``, on every dataset, queries use only the question and what has been read: first the question; then its
-    words that no shown gold passage contains, each time with one name: the titles of these passages, then the names in
-    them in the order of the text, whether or not a missing passage has that title; then the words of the question.
+    With ``alike``, queries use only the question and what was shown, on every dataset. The first is the question. The
+    next ones join a name and those words of the question that no shown gold passage contains; the names are the titles
+    of these passages, then the names in their texts, whether or not they help. The last are the question's words.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
@@ -50,7 +48,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passages that the best next query looks for: all of them if it is for no particular one."""
+    """Find the missing gold passages that the best next query looks for; a query for none in particular is for all."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -58,7 +56,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return the gold titles, the answers and the names in possible queries that have not been read yet."""
+    """Return the gold titles, the answers and the names in possible queries that were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
@@ -89,7 +87,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # Keep only names that have been read, because perhaps only a part of a passage was shown.
+    # Names that are not in the prompt are left out, because it may show only a part of a passage.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
@@ -113,7 +111,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield the open sub-questions with their passages, in order, but not those that need an unknown answer."""
+    """Yield the open sub-questions and their passages, in order, if the answers that they refer to are known."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -125,7 +123,7 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the open facts whose subject is known, as "subject relation", with their passages."""
+    """Yield each open fact whose subject is known, as "subject relation", and its passage."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
         is_open = passage.id not in shown if passage else fold_words(value) not in known

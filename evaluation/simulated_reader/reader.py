@@ -1,6 +1,4 @@
-"""The simulated reader as a chat generator."""
-
-from __future__ import annotations
+"""A chat generator that replies from the gold passages of a benchmark."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,35 +31,35 @@ from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, q
 
 @component
 class SimulatedReader:
-    """A chat generator that answers from the gold passages of a benchmark instead of a language model.
+    """A chat generator that replies from the gold passages of a benchmark instead of calling a language model.
 
-    It takes the model's place behind every prompt of the pipelines, so that only their retrieval policy is measured. It
-    knows which passages a question needs, and uses that in only three ways. It asks for what is missing, but names no
-    title or answer that is neither in the question nor in a passage that it has been shown. It answers correctly if and
-    only if all gold passages have been shown (for a yes-or-no question as many as ``yes_no`` says), and otherwise so
-    that no metric gives a point. As judge or reviewer it tells the truth. Its :class:`Policy` (docs/evaluation.md) says
+    The reader replies to every prompt of the pipelines, so that only their retrieval policy is measured. It knows which
+    passages a question needs, and uses this knowledge in only three ways. It asks for the missing passages, but never
+    names a title or an answer that is neither in the question nor in a passage that it was shown. It answers correctly
+    if and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says); any other answer
+    scores 0 in every metric. As judge or reviewer it tells the truth. Its :class:`Policy` (docs/evaluation.md) sets
     what it does where a model would decide, and how often it errs; the policy's fields are settings of the reader.
 
-    A passage counts as shown if its whole text stands below its title, so the live web, or passages cut into parts,
-    never show one. If the web of an evaluation shows snippets (``web_sentences``), a snippet that holds what the
-    question needs of the passage counts as the passage (see :meth:`GoldQuestion.is_in_snippet`), and any other snippet
-    as an irrelevant passage. A passage of which CRAG has dropped parts counts as shown if one of its strips is left. As
-    CRAG's evaluator, the reader gives the best score to a gold passage and to each of its strips, and the lowest to all
-    others; if asked for a query, it returns the words of the question.
+    A passage counts as shown if its whole text stands below its title, so the live web, or an index of shorter parts,
+    never shows one. If the web of an evaluation shows snippets (``web_sentences``), a snippet counts as the passage if
+    it has what the question needs of the passage (see :meth:`GoldQuestion.is_in_snippet`); any other snippet counts as
+    an irrelevant passage. If CRAG has dropped parts of a passage, one part (strip) that is left is enough. As CRAG's
+    evaluator, the reader gives the best score to gold passages and their strips, and the lowest to all others. If asked
+    for keywords, it returns the words of the question.
 
-    It answers from one passage as from any number: correctly if that one is enough. Its critique is true: a gold
-    passage is relevant, and supports the answer fully if it is enough, else partially; other passages do neither. When
-    the critique is wrong, which ``judge_error`` draws for each passage, a gold passage counts as irrelevant, and any
-    other passage as enough.
+    From a single passage, too, the reader answers correctly if and only if that passage is enough. Its critique is
+    true: a gold passage is relevant, and supports the answer fully if it is enough, otherwise partially; any other
+    passage is irrelevant. ``judge_error`` draws for each passage whether the critique is wrong. Then a gold passage
+    counts as irrelevant, and any other passage as enough.
 
-    It searches until nothing is missing (``stopping_error`` makes it stop too early, or go on) or until the prompt's
-    limit ("at most N times") is reached, and then answers, as the papers' agents do. Without a limit it searches until
-    it has nothing left to ask. It gives no citations and never answers PARTIALLY CORRECT.
+    The reader searches until nothing is missing (with ``stopping_error``, it may stop too early or go on) or until the
+    prompt's limit ("at most N times") is reached, and then answers, as the papers' agents do. If there is no limit, it
+    also answers when it has no new query. It gives no citations and never answers PARTIALLY CORRECT.
 
-    Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
-    concurrent runs, in whatever order, and different methods in the same situation have the same luck. The answer has
-    one draw per question, the same for every method: it is wrong from the start (``answer_error``), or from a certain
-    number of irrelevant passages on (``distraction``), and neither asking again nor showing more ever repairs it.
+    All decisions are drawn from the seed and the question; verdicts and labels also from the shown passages. So the
+    order of concurrent runs makes no difference, and different methods have the same luck in the same situation. The
+    answer has one draw per question, which all methods share. It is wrong from the start (``answer_error``), or from a
+    certain number of irrelevant passages on (``distraction``); asking again or showing more never corrects it.
 
     ```python
     from prefrag.evaluation.simulated_reader import SimulatedReader
@@ -81,7 +79,6 @@ class SimulatedReader:
         web_sentences: int = 0,
         **policy: Any,
     ):
-        """Check the settings; the files are read when the reader warms up."""
         if web_sentences < 0:
             raise ValueError(f"web_sentences is {web_sentences}: set it to 0 or more.")
         self.questions = _list_paths(questions)
@@ -104,7 +101,7 @@ class SimulatedReader:
         )
 
     def warm_up(self) -> None:
-        """Read the files, if no other instance has."""
+        """Read the files, unless another instance has read them."""
         self._gold()
 
     @component.output_types(replies=list[ChatMessage])
@@ -114,7 +111,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Reply as well as the gold passages in the prompt allow."""
+        """Reply as the gold passages in the prompt and the policy determine."""
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
     run_async = at_once(run)
@@ -143,7 +140,7 @@ class SimulatedReader:
             case "keywords":
                 reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                # It never answers from memory.
+                # Retrieval is always requested, because the reader knows nothing by heart here.
                 reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
@@ -170,12 +167,12 @@ class SimulatedReader:
 
     def _stops(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         situation = ("stop", len(call.searches), sorted(shown.gold), shown.irrelevant)
-        # Before the first search there is nothing to mistake for enough.
+        # Before the first search, nothing was shown that could be mistaken for enough.
         wrong = bool(call.searches) and self._draw(gold, *situation) < self.policy.stopping_error
         return gold.is_enough(shown) != wrong
 
     def _choose_search(self, call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
-        """Return the first action and query that were not tried yet; None when there is no new query."""
+        """Return the best action and query that were not tried together yet; None if there are none."""
         tried = {(tool, fold_words(query)) for tool, query in call.searches}
         possible = list(queries(gold, shown.gold, call.transcript, self.policy.queries))
         if call.choices:
@@ -203,7 +200,7 @@ class SimulatedReader:
         return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
-        # If the dataset has no answers, there is none to give.
+        # A dataset without answers has no right one to give.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
         if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):
@@ -227,7 +224,7 @@ class SimulatedReader:
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
-        # Keep the judged source behind each title: the published figures were drawn that way.
+        # The draws depend on these texts, so "(local)" must stay for the published figures to be reproduced.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
@@ -244,14 +241,13 @@ class SimulatedReader:
 
 
 def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
-    """Return the shown gold passages, each followed by its number."""
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
     kept = [passage for passage in gold.passages if passage.id in marks]
     return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in kept)
 
 
 def _searches(tool: str, passage: Passage) -> bool:
-    """Check whether a tool finds a passage; a tool's name ends with that of its source."""
+    """Check whether a tool searches the source that holds a passage; its name ends with the source's name."""
     return passage.source in ("", "both") or tool.casefold().endswith(passage.source.casefold())
 
 
@@ -260,7 +256,6 @@ def _list_paths(files: str | Sequence[str]) -> list[str]:
 
 
 def _list_texts(message: ChatMessage) -> list[str]:
-    """Return all texts of a message that a model reads or writes."""
     calls = [f"{call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls]
     results = [str(result.result) for result in message.tool_call_results]
     return [*message.texts, *calls, *results]

@@ -1,7 +1,5 @@
 """Write the replies of the simulated reader in the format of each prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -29,15 +27,13 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
             call_id = f"search{len(call.searches) + 1:03d}"
             return ChatMessage.from_assistant(SEARCHING, tool_calls=[ToolCall(tool, {"query": query}, id=call_id)])
         case "cot":
-            # Make it one sentence, even if the question or a title in the query ends with a full stop.
+            # The reply must be one sentence, even if the question or a title in the query ends with a full stop.
             return _say(_SENTENCE_END.sub(" ", query).strip() + ".")
-        case "tags":
-            return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
     return _say(f"Thought: {SEARCHING}\nAction: {tool}\nAction Input: {query}")
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Write the reply that answers; a forced answer continues the text at the end of the prompt."""
+    """Write the reply that answers; if the step may not search, it continues the text at the end of the prompt."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:
@@ -49,9 +45,6 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             return _say(json.dumps(values, ensure_ascii=False))
         case "cot":
             return _say(f"So the answer is: {text}.")
-        case "tags":
-            think, _, tag = call.tags
-            return _say(f"{text}</{tag}>" if forced else f"<{think}>{ANSWERING}</{think}>\n<{tag}>{text}</{tag}>")
         case "tools" if forced:
             return _say(f"Final Answer: {text}{trailer}")
     return _say(f"{text}{trailer}" if forced else f"Thought: {ANSWERING}\nFinal Answer: {text}{trailer}")
@@ -64,18 +57,18 @@ def verdict(status: bool) -> ChatMessage:
 
 
 def reflection(label: Label) -> ChatMessage:
-    """Write the reply of a separate reflection."""
+    """Write the reply to a separate reflection on the answer."""
     return write_object(explanation=_REASONS[label], label=label.value, suggestions="")
 
 
 def review(label: Label) -> ChatMessage:
-    """Write the reply of MSPR's review."""
+    """Write the reply to MSPR's review of an answer."""
     reason = dict.fromkeys(("effectiveness", "completeness", "correctness"), _REASONS[label])
     return write_object(**reason, label=str(label is Label.CORRECT))
 
 
 def critique(text: str, worth: int) -> ChatMessage:
-    """Write an answer from one passage with its critique."""
+    """Write an answer from one passage, with its critique; ``worth`` is 0 (irrelevant), 1 or 2 (enough)."""
     return write_object(
         relevance="relevant" if worth else "irrelevant",
         answer=text,

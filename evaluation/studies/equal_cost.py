@@ -2,12 +2,12 @@
 
     python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
-Each loop runs with one to six steps. Its accuracy is compared with its retrievals, its model calls and its searches of
-the source that is not preferred: one picture per dataset, and tables of how two loops differ at equal cost and at equal
-accuracy. One in ten decisions of the reader is wrong (`ERRING`; `--set` changes that for all lines). Evaluations that
-are already in the folder are not repeated. With `--questions dev --questions train`, loops without a trained part run
-on both, for narrower intervals. With `--try "NAME PATH=VALUE ..."`, a pipeline and its changed settings, only that
-changed loop is compared, with those that it has to beat (`RIVALS`).
+Each loop runs with one to six steps. Its accuracy is set against three costs: its retrievals, its model calls and its
+searches of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at
+equal cost and at equal accuracy. One in ten decisions of the reader is wrong (`ERRING`, which `--set` changes for all
+lines). Evaluations that are already in the folder are not repeated. `--questions dev --questions train` runs loops
+without a trained part on both, for narrower intervals. `--try "NAME PATH=VALUE ..."` compares only the pipeline NAME
+with these settings changed, with the loops that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ _DECIMALS = 9
 
 @dataclass(frozen=True)
 class Line:
-    """A loop under one policy of the reader."""
+    """A loop, and the policy of the simulated reader for it."""
 
     name: str
     pipeline: str
     changes: Mapping[str, Any] = field(default_factory=dict)  # changes of the policy besides `ERRING`
-    reference: str = "prefrag"  # the line to compare it with
-    steps: Sequence[int] = STEPS  # empty if the pipeline does not loop
-    is_trained: bool = False  # whether a part of it has learnt from the train questions
-    changed: Sequence[str] = ()  # settings of the pipeline, as for `--set`
+    reference: str = "prefrag"  # the line that this one is compared with
+    steps: Sequence[int] = STEPS  # the numbers of steps to run; empty if the pipeline does not loop
+    is_trained: bool = False  # whether a part of the loop was trained on the train questions
+    changed: Sequence[str] = ()  # changed settings of the pipeline, as for `--set`
 
 
 LINES = (
@@ -76,30 +76,30 @@ LINES = (
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
-# The loops that a changed one is compared with.
+# The loops that `--try` compares a changed loop with.
 RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The accuracy of a loop and its costs: each an array by steps and question."""
+    """The accuracy and the costs of a loop, each as an array with a row per number of steps, a column per question."""
 
     ids: tuple[str, ...]
     values: Mapping[str, np.ndarray]
 
     def select(self, ids: Sequence[str]) -> Curve:
-        """Return the curve for some of its questions."""
+        """Return the curve for some of the questions."""
         place = {id: number for number, id in enumerate(self.ids)}
         columns = [place[id] for id in ids]
         return Curve(tuple(ids), {key: values[:, columns] for key, values in self.values.items()})
 
     @cached_property
     def means(self) -> dict[str, np.ndarray]:
-        """The mean of each value by steps: first over all questions, then over each resample of them."""
+        """The means of each value: a row over all questions, then one per resample; a column per number of steps."""
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Rounded, so that a setting that equals a cheaper one does not seem to gain anything.
+        # Rounding keeps a setting that equals a cheaper one from seeming to gain something.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
@@ -107,17 +107,17 @@ class Curve:
 class Difference:
     """How far one curve is ahead of another."""
 
-    mean: float  # the mean over all budgets that both can keep to
-    low: float
+    mean: float  # the mean difference over all budgets that both can keep to
+    low: float  # the bounds of its 95% interval
     high: float
-    is_everywhere: bool  # whether one is ahead at every budget
-    p: float  # the two-sided p-value; corrected for the number of datasets in a table
-    budgets: tuple[float, float]  # the first and the last budget
+    is_everywhere: bool  # whether the same curve is ahead at every budget
+    p: float  # the two-sided p-value, in a table corrected for the number of datasets
+    budgets: tuple[float, float]  # the lowest and the highest budget
     is_share: bool  # whether the values are shares of the other curve's cost
 
     @property
     def text(self) -> str:
-        """Write it in digits: starred if one curve is ahead everywhere, and with the budget if there is only one."""
+        """The difference in digits, with a star if one curve is ahead everywhere, and with the budget if only one."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
@@ -125,17 +125,18 @@ class Difference:
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """Return the settings that gain more than every cheaper one, cheapest first."""
+    """Return the indices of the settings that gain more than every cheaper one, cheapest first."""
     order = np.lexsort((-gains, costs))
     return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare two curves' accuracy at equal mean cost, or the first's cost as a share of the other's at equal accuracy.
+    """Compare the accuracy of two curves at equal mean cost, or with ``at_equal_accuracy`` their costs as a share.
 
-    A loop keeps to a budget with its best settings that cost no more, mixed question by question if the budget lies
-    between two. The interval is a paired bootstrap over the questions, or Tango's if accuracy differs on few of them;
-    for Tango's, a fraction of a difference counts as that fraction of a question.
+    At each budget, a loop uses its best setting that costs no more. Between the costs of two settings, some questions
+    run with one and some with the other, so accuracy is interpolated. The interval is a paired bootstrap over the
+    questions, or Tango's if accuracy differs on few questions; then a fraction of a difference counts as that fraction
+    of a question. The result is None if no accuracy is reached by both.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]
@@ -146,7 +147,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # If all settings of one cost less than the cheapest of the other, there is one budget to compare at.
+    # If all settings of one loop cost less than the cheapest of the other, the only budget is that cheapest cost.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
@@ -159,7 +160,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # The accuracy of each question under the settings that are best over all questions.
+        # The accuracy on each question with the settings that are best over all questions, averaged over the budgets.
         right = [
             np.mean(
                 [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
@@ -178,7 +179,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
-    """List all lines, or only the changed loops, each with the lines to compare it with."""
+    """List all lines or, for `--try`, only the changed loops, each followed by its rivals."""
     rivals = [line for line in LINES if line.name in RIVALS]
     lines = []
     for pipeline, *changed in map(str.split, tried):
@@ -191,7 +192,7 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
-    """List a line's evaluations: for each number of steps, one per file of questions that it was not trained on."""
+    """List a line's evaluations, for each number of steps one per file of questions; trained loops only have dev."""
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     return [
@@ -207,7 +208,7 @@ def list_cells(
 
 
 def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
-    """Read the curve of finished evaluations."""
+    """Read the curve of a line from its finished evaluations."""
     rows: list[dict[str, Mapping[str, float]]] = [
         {
             f"{cell.questions} {id}": one.values
@@ -221,7 +222,7 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
 
 
 def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
-    """Draw accuracy against each cost."""
+    """Draw accuracy against each cost into an SVG file."""
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": dataset, "font.size": 9}):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         for axes, (cost, title) in zip(figure.subplots(1, len(COSTS), sharey=True), COSTS.items(), strict=True):
@@ -229,7 +230,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
                 xs, ys = (curve.values[key].mean(axis=1) for key in (cost, ACC.key))
                 stroke = ("-", "--", ":")[number // 7 % 3]
                 axes.plot(xs, ys, f"{'os^Dv'[number % 5]}{stroke}", color=f"C{number % 7}", ms=4, lw=1.2, label=name)
-            axes.set_xlabel(f"{title}, a question")
+            axes.set_xlabel(f"{title} per question")
             axes.grid(alpha=0.3)
         figure.axes[0].set_ylabel("accuracy (%)")
         figure.suptitle(f"{dataset}, 1 to {STEPS[-1]} steps (simulated reader)")
@@ -238,7 +239,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 
 
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
-    """Write a table for each measure, by the measure's name."""
+    """Make a Markdown table for each cost, at equal cost and at equal accuracy, by its name."""
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}
@@ -261,16 +262,16 @@ def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A policy setting, for all lines.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the policy for all lines.")
     ] = None,
-    questions: Annotated[list[str] | None, typer.Option(help="dev, or also train for loops without training.")] = None,
+    questions: Annotated[list[str] | None, typer.Option(help="dev; train is only for untrained loops.")] = None,
     tried: Annotated[
-        list[str] | None, typer.Option("--try", metavar="NAME", help="A changed loop, and those it has to beat.")
+        list[str] | None, typer.Option("--try", metavar="NAME", help="Only this changed loop and its rivals.")
     ] = None,
-    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset there.")] = None,
-    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all points there.")] = None,
+    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset here.")] = None,
+    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all evaluations here.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
-    processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
+    processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
 ) -> None:
     """Draw the curves and print the tables."""
     policy, lines = read_fields(Experiment, None, changes or ()), list_lines(tried or ())
@@ -292,7 +293,7 @@ def main(
     tables = lay_out(lines, curves)
     if into is not None:
         write_into(into, tables)
-    print("SIMULATED: mean over all budgets (its interval); a star where one is ahead at each of them.\n")
+    print("SIMULATED: means over all budgets (95% intervals); * if one loop is significantly ahead at every budget.\n")
     for name, text in tables.items():
         print(f"{name}\n\n{text}\n")
 

@@ -9,15 +9,13 @@
         --set distraction=0
     prefrag report runs --output report
 
-A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and finished ones
-are not repeated. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by name, and any others
-with `--set`. A value is tried only if it can make a difference: a judge error if a model judges, the choice of a source
-if the model names one, a seed if something is drawn. With `--judges` the pipelines are PrefRAG with each judge; the
-model that judges is the simulated reader, a perfect judge if the judge error is 0. At the end a Markdown table is
-printed, with one line per evaluation.
+A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has a folder, and finished ones are not
+repeated. `--pipeline` also takes the ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) by name;
+`--set` makes others. A value is only tried where it can make a difference: a judge error if a model judges, the choice
+of a source if the model names one, a seed if something is drawn. With `--judges`, the pipelines are PrefRAG with each
+judge; where a model judges, that is the simulated reader, a perfect judge if the judge error is 0. At the end, a
+Markdown table with one line per evaluation is printed.
 """
-
-from __future__ import annotations
 
 import csv
 import itertools
@@ -44,14 +42,14 @@ from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners.runner import make_runner
 
-# Left out by default: pipelines that need a server, an embedding model, a third source or the log probabilities of a
-# model, or that differ from another one only in what a language model reads. `--pipeline` runs them anyway.
+# Pipelines with these words in the name are left out by default: they need a server, an embedding model, a third source
+# or a model's log probabilities, or differ from another only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
 )
-# The settings of the simulated reader and of the web, with their names in the table.
+# The settings of the simulated reader and of the web, with their column names in the table.
 _VARIED = {
     "judge_error": "judge error",
     "distraction": "distraction",
@@ -72,7 +70,7 @@ _RATES = (
     *("judge_error", "reflection_error", "stopping_error", "source_error"),
     *("distraction", "answer_error", "memory", "web_junk"),
 )
-# The settings that make no difference unless a pipeline lists them, see `varies_with`.
+# The settings that matter only to some pipelines, see `varies_with`.
 _NOT_EVERYWHERE = frozenset(
     (
         *("judge_error", "reflection_error", "stopping_error", "source_choice", "source_error", "second_try"),
@@ -88,14 +86,13 @@ _TRIED: dict[str, list[Any]] = {
     "seed": [0],
 }
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
-# Either judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
+# The judges of `prefrag.yaml`, each alone or both in a cascade, with changed settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "model": ("model_judge", {}),
     "classifier": ("tree_judge", {}),
     "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
     "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
     "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
-    # Never leave, or always leave.
     "always_true": ("tree_judge", {"cost_of_leaving": math.inf}),
     "always_false": ("tree_judge", {"cost_of_leaving": 0.0}),
 }
@@ -107,17 +104,17 @@ class Cell:
 
     pipeline: str  # the name of the pipeline or of a variant, or its YAML file
     dataset: Path
-    questions: str  # the file of questions there, without its ending
+    questions: str  # the name of the file of questions in that folder, without its ending
     experiment: Experiment  # the settings of the evaluation
 
     @property
     def name(self) -> str:
-        """The name of the method, with the settings that are changed in its pipeline."""
+        """The name of the pipeline, with its changed settings."""
         return " ".join([Path(self.pipeline).stem, *self.experiment.changes])
 
     @property
     def folder(self) -> str:
-        """The folder of its results below the output folder."""
+        """The folder of the evaluation, relative to the output folder."""
         one = self.experiment
         sources = {None: "", True: "-split", False: "-whole"}[one.split]
         first = ("judge_error", "distraction", "seed")
@@ -130,7 +127,7 @@ class Cell:
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values; of a setting that makes no difference to a pipeline only the first value is used."""
+    """Combine all values; if a setting makes no difference to a pipeline, only its first value is used."""
     without_yes_no = {
         dataset
         for dataset in datasets
@@ -153,18 +150,18 @@ def combine_cells(
 
 
 def draws(experiment: Experiment, useless: Collection[str]) -> bool:
-    """Check whether anything of an evaluation depends on the seed."""
+    """Check whether the results of an evaluation depend on the seed."""
     is_drawn = experiment.source_choice == "drawn" and "source_choice" not in useless
     return is_drawn or any(getattr(experiment, rate) for rate in _RATES if rate not in useless)
 
 
 def has_yes_no(questions: Path) -> bool:
-    """Check whether a file has a yes-or-no question with more than one gold passage."""
+    """Check whether a file has a yes/no question with more than one gold passage."""
     return any(question.is_yes_no and len(set(question.supporting_ids)) > 1 for question in load_questions(questions))
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
-    """Write a PrefRAG pipeline with each judge."""
+    """Write the YAML of PrefRAG with each judge, and return the files by the judge's name."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     shipped = read_block(find("prefrag"))
@@ -181,7 +178,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
-    """Run evaluations, or say why one failed; a finished one is only read, and refused if its pipeline has changed."""
+    """Yield a function that runs an evaluation, or reads it if it is finished: the metrics, or why it failed."""
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
@@ -196,7 +193,7 @@ def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell],
 
 
 def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
-    """Find datasets."""
+    """Find the folders of datasets among the given folders and in them."""
     folders = sorted(
         folder
         for path in given
@@ -204,14 +201,14 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
         if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file()
     )
     if not folders:
-        raise typer.BadParameter(f"No folder there holds a corpus.jsonl and a {questions}.jsonl.")
+        raise typer.BadParameter(f"None of these folders holds a corpus.jsonl and a {questions}.jsonl.")
     return folders
 
 
 def evaluate_all(
     wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4, ray: str | None = None
 ) -> dict[Cell, dict[str, Any]]:
-    """Run evaluations in several processes."""
+    """Run evaluations in several processes; raise RuntimeError at the end if any failed."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
     made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
@@ -227,10 +224,10 @@ def evaluate_all(
 
 
 def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
-    """List the names of the columns, and one row per evaluation."""
+    """Return the names of the columns, then one row per evaluation."""
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
-        # A judge error is shown as a number even if it makes no difference.
+        # The judge error is shown even if it makes no difference; other such settings are shown as a dash.
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
         useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
@@ -249,14 +246,14 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
 
 
 def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
-    """Write one line per evaluation."""
+    """Write one line per evaluation as CSV."""
     with file.open("w", newline="", encoding="utf-8") as lines:
         csv.writer(lines).writerows(list_rows(done))
 
 
 def print_table(done: dict[Cell, dict[str, Any]]) -> None:
-    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions."""
-    print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
+    """Print the evaluations as a Markdown table, and on stderr those with failed questions."""
+    print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")
     head, *rows = list_rows(done)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
@@ -281,33 +278,33 @@ def main(
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     pipeline: Annotated[
         list[str] | None,
-        typer.Option(help="Repeat it; also an ablation or control by name. By default all that run on one machine."),
+        typer.Option(help="A pipeline, ablation or control (repeatable); by default all that run on one machine."),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE,...",
-            help="As for `prefrag evaluate`; every value of a list is tried, such as seed=0,1,2. By default "
-            "top_k=3,5,7 judge_error=0,0.1,0.2 distraction=0,0.02 seed=0.",
+            help="A setting as for `prefrag evaluate`, with one or several values to try, such as seed=0,1,2. By "
+            "default top_k=3,5,7 judge_error=0,0.1,0.2 distraction=0,0.02 seed=0.",
         ),
     ] = None,
     experiment: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="The settings in a file; a list has each value tried.")
+        Path | None, typer.Option(metavar="FILE.yaml", help="A file of settings; each value of a list is tried.")
     ] = None,
-    judges: Annotated[bool, typer.Option("--judges", help="PrefRAG with each judge instead.")] = False,
+    judges: Annotated[bool, typer.Option("--judges", help="Evaluate PrefRAG with each judge.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
-    processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
-    concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
+    processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
+    concurrency: Annotated[int, typer.Option(help="Questions per evaluation to run at the same time.")] = 4,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The --processes run on the Ray cluster there (extra `ray`).")
+        str | None, typer.Option(metavar="ADDRESS", help="Run the --processes on this Ray cluster (extra `ray`).")
     ] = None,
-    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
+    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Also write the table here.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
     if judges:
         if pipeline:
-            raise typer.BadParameter("Compare either pipelines or the judges of PrefRAG: give one of both.")
+            raise typer.BadParameter("Give either --pipeline or --judges, not both.")
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
     pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
     single, of_pipeline = split_changes(changes or ())

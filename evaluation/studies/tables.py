@@ -1,12 +1,10 @@
-"""Lay out the tables of `evaluation/RESULTS.md` from `evaluation/results.csv`, as `tables.yaml` describes them.
+"""Write the tables of `evaluation/RESULTS.md` from `evaluation/results.csv`, as `tables.yaml` describes them.
 
     python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-Each table is written into the document after a comment with its name. `--add` first puts the lines of a table of the
-matrix into `results.csv`, replacing lines with the same settings.
+Each table is written into the document after a comment with its name. `--add` first adds the lines of a table that
+`matrix` wrote to `results.csv`, replacing lines with the same settings.
 """
-
-from __future__ import annotations
 
 import csv
 import re
@@ -26,13 +24,13 @@ _SHARES = ("acc", "recall_all")
 
 
 def read_lines(file: Path) -> list[dict[str, str]]:
-    """Read the lines of a table of the matrix."""
+    """Read the lines of a table that `matrix` wrote."""
     with file.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
 def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
-    """Put lines into a table, replacing those with the same settings."""
+    """Add lines to a table, replacing those with the same settings."""
     lines = read_lines(file)
     head = list(lines[0])
     settings = [*head[: head.index("n")], "split"]
@@ -44,7 +42,7 @@ def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
 
 
 def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> dict[str, str]:
-    """Write each table of a layout as Markdown."""
+    """Return each table of a layout as Markdown, by name."""
     made = {}
     for name, table in layout["tables"].items():
         where = {**layout["where"], **table.get("where", {})}
@@ -72,25 +70,27 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
 
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Write a table as Markdown."""
+    """Return a table as Markdown."""
     first, *others = (f"| {' | '.join(line)} |" for line in (head, *([row, *cells] for row, cells in rows.items())))
     return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
-    """Fill a cell with means over the seeds; accuracy is followed by its standard deviation if the seeds differ."""
-    # A dash is recorded if a setting makes no difference.
+    """Fill a cell with means over seeds; accuracy also has its standard deviation unless all seeds have the same."""
+    # A line has a dash for a setting that makes no difference.
     allowed = {
         name: {"-", *map(str, value if isinstance(value, list) else [value])}
         for name, value in wanted.items()
         if value is not None
     }
     found = list(lines)
-    # Start with the row's own settings, which come last, because they leave the fewest lines.
+    # Start with the last settings, which are the row's own, because they leave the fewest lines.
     for name, options in reversed(allowed.items()):
         found = [line for line in found if line[name] in options]
     if not found:
-        raise ValueError(f"{table}: no line of the results has {wanted}. Evaluate it and give the table with --add.")
+        raise ValueError(
+            f"{table}: no line of the results has {wanted}. Run `matrix` with it, and give the table with --add."
+        )
     values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
     texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}
     if len(set(values.get("acc", ()))) > 1:
@@ -99,7 +99,7 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
 
 
 def _read(line: Mapping[str, str], name: str) -> float:
-    """Read a value; restore the digits of shares, because a line has only two decimals and a table rounds again."""
+    """Read a value; a share, which has only two decimals, is made exact first, because a table rounds it again."""
     value, n = float(line[name]), int(line["n"])
     return 100 * round(value * n / 100) / n if name in _SHARES else value
 
@@ -110,14 +110,14 @@ def write_into(document: Path, tables: Mapping[str, str]) -> None:
     places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
     found = [name for name, place in places.items() if place.search(text)]
     if not found:
-        raise ValueError(f"{document} has no place for {', '.join(tables)}: put <!-- NAME --> on a line.")
+        raise ValueError(f"{document} has no place for the tables {', '.join(tables)}: put <!-- NAME --> on a line.")
     for name in found:
         text = places[name].sub(lambda place, table=tables[name]: f"{place[1]}{table}\n", text)  # type: ignore[misc]
     document.write_text(text, encoding="utf-8")
 
 
-def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of the matrix.")] = None) -> None:
-    """Lay out the tables."""
+def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of `matrix`.")] = None) -> None:
+    """Write the tables."""
     if added:
         add_lines(RESULTS, [line for file in added for line in read_lines(file)])
     write_into(DOCUMENT, lay_out(read_lines(RESULTS), LAYOUT))

@@ -1,7 +1,5 @@
 """Run items in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager

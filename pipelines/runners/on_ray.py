@@ -1,7 +1,5 @@
 """Run items in actors on a Ray cluster."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """Run items in processes of this machine."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The protocol of the runners, and the choice of one."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import pickle

@@ -8,7 +8,7 @@ import pytest
 from prefrag.cli.env_file import find_unknown_settings
 from tests.cli.running import prefrag
 
-SENTENCE = "PREFRAG_REMOTE_MODELS is no setting: did you mean PREFRAG_REMOTE_MODEL?"
+SENTENCE = "PREFRAG_REMOTE_MODELS is not a setting: did you mean PREFRAG_REMOTE_MODEL?"
 
 
 @pytest.fixture(autouse=True)

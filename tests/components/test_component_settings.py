@@ -46,7 +46,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.parts import walk_parts
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.reasoner.reasoner import AnswerFormat, Reasoner
-from prefrag.components.reasoner.reply_formats import TagsFormat, Tool
+from prefrag.components.reasoner.reply_formats import Tool
 from prefrag.components.recording import Recording
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.retrievers.linked_retriever import LinkedRetriever
@@ -71,9 +71,8 @@ KWARGS = {"temperature": 0.0}
 BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep")
 STORE = TantivyDocumentStore(index="own")
 BY_TREES = TreeJudge("own.json", STORE, 0.6)
-FILTERS = {"field": "meta.year", "operator": ">", "value": 2000}
-WORDS = TantivyBM25Retriever(STORE, top_k=3, filters=FILTERS)
-TITLES = TitleMentionRetriever(STORE, per_title=1, top_k=2, filters=FILTERS)
+WORDS = TantivyBM25Retriever(STORE, top_k=3)
+TITLES = TitleMentionRetriever(STORE, per_title=1, top_k=2)
 PAIRS = TreePairScorer("own.json", STORE, "pair")
 SOURCE = RetrievalSource(
     "web",
@@ -95,7 +94,7 @@ PARTS = [
     FollowUpRewriter(MODEL, "answer_once", KWARGS),
     Reasoner(
         MODEL,
-        TagsFormat(observation="result", continue_turn=False),
+        "tools",
         tools=[TOOL],
         answer_format=AnswerFormat("a year", cite=False),
         must_answer=True,
@@ -131,8 +130,8 @@ PARTS = [
     TITLES,
     LinkedRetriever(WORDS, TITLES, PAIRS, 3, 7, 4, 9, 2, 0.5),
     HybridRetriever([WORDS, TITLES], top_k=3, candidates=7, weights=[1, 2], timeout=2.5),
-    VectorRetriever(STORE, "my-model", top_k=3, filters=FILTERS),
-    EmbeddedChatGenerator("model.gguf", 2_048, 100, 30.0, "adapter.gguf"),
+    VectorRetriever(STORE, "my-model", top_k=3),
+    EmbeddedChatGenerator("model.gguf", 2_048, 30.0, "adapter.gguf"),
     RecordedChatGenerator(Recording("kept.jsonl"), "model", MODEL),
     ChatModel("judge", {"temperature": 0.2}, 30.0),
 ]
@@ -174,12 +173,8 @@ def test_every_component_is_tried():
     (PopularityRouter, {"depth": 0}, "depth is 0"),
     (PopularityRouter, {"threshold": 51}, "threshold is 51 and depth 50: set threshold to at most depth"),
     (QuestionRouter, {"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
-    (
-        QuestionRouter,
-        {"classes": ["A"]},
-        "no class 'A' of questions: choose from no_retrieval, single_step, multi_step",
-    ),
-    (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
+    (QuestionRouter, {"classes": ["A"]}, "no question class 'A': choose from no_retrieval, single_step, multi_step"),
+    (QuestionRouter, {"least_probability": {"hard": 0.5}}, "There is no question class 'hard'"),
     (QuestionRouter, {"least_probability": {"single_step": 2}}, "of single_step is 2: set it between 0 and 1"),
     (CorrectiveEvaluator, {"judge": None}, "give the block of a judge"),
     (CorrectiveEvaluator, {"chat_generator": None}, "A search of 'archive' needs a model to write its query"),

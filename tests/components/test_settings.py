@@ -91,9 +91,9 @@ def test_an_unknown_name_is_reported_with_the_nearest(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PREFRAG_MY_INDEX", "mine")
 
     assert check_settings(own={"PREFRAG_MY_INDEX"}) == [
-        "PREFRAG_QQ is no setting.",
-        "PREFRAG_REMOTE_MODELS is no setting: did you mean PREFRAG_REMOTE_MODEL?",
-        "PREFRAG_Web_index is no setting: did you mean PREFRAG_WEB_INDEX?",
+        "PREFRAG_QQ is not a setting.",
+        "PREFRAG_REMOTE_MODELS is not a setting: did you mean PREFRAG_REMOTE_MODEL?",
+        "PREFRAG_Web_index is not a setting: did you mean PREFRAG_WEB_INDEX?",
     ]
 
 
@@ -126,7 +126,7 @@ class TestASecretInAFile:
             check_settings()
         assert "sk-other" not in str(raised.value)
 
-    @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", "empty"), (b"\xff", "no text")])
+    @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", "empty"), (b"\xff", "not text")])
     def test_is_refused_where_it_cannot_be_read(self, file: Path, content: bytes | None, why: str):
         file.unlink() if content is None else file.write_bytes(content)
 

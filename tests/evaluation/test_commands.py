@@ -70,8 +70,8 @@ class TestEvaluate:
         assert result.exit_code == 0, result.output
         assert "the corpus split between the sources, the simulated reader, no language model" in result.stdout
         assert (
-            "its policy: where the model names the source, it names the last one first; half of the gold passages, at "
-            "most five, are enough for yes or no; queries of one kind on every dataset; judge error 0.2; "
+            "its policy: if a step names its source, the reader tries the last source first; half of the gold passages, at "
+            "most five, are enough for yes or no; the same kind of queries on every dataset; judge error 0.2; "
             "answer error 0.3; memory 0.1; seed 3"
         ) in result.stdout
         assert "its web: the first 2 sentences of each passage, 20% junk" in result.stdout

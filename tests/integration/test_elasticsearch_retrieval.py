@@ -78,12 +78,10 @@ async def test_finds_inflected_words_in_title_and_content(towns):
 
 async def test_filters_and_top_k(towns):
     austrian = {"field": "meta.country", "operator": "==", "value": "at"}
-    german = {"field": "meta.country", "operator": "==", "value": "de"}
-    retriever = ElasticsearchMultiMatchRetriever(towns, filters=austrian)
-    assert set(ids(retriever.run(query="danube"))) == {"vienna", "linz"}
-    assert ids(retriever.run(query="danube", filters=german)) == []
+    retriever = ElasticsearchMultiMatchRetriever(towns)
+    assert set(ids(retriever.run(query="danube", filters=austrian))) == {"vienna", "linz"}
     assert len(ids(retriever.run(query="danube", top_k=1))) == 1
-    assert set(ids(await retriever.run_async(query="danube"))) == {"vienna", "linz"}
+    assert set(ids(await retriever.run_async(query="danube", filters=austrian))) == {"vienna", "linz"}
     await retriever.close_async()
 
 

@@ -33,7 +33,7 @@ from tests.pipelines.scripted import MODEL_JUDGE, retry_policy, verdict
 
 QUESTION = "Which prize did the yard that built alpha win after delta?"
 ALPHA = Document(id="local-alpha", content="Alpha was built by Beta.", meta={"title": "alpha"})
-FORMS = ("text", "json", "tools", "tags")
+FORMS = ("text", "json", "tools")
 # Each way with the sources that can deliver a passage to it.
 WAYS = [(f"prefrag {form}", source) for form in FORMS for source in ("web", "local")]
 WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local"), ("self_rag text", "local")]
@@ -203,14 +203,14 @@ def _write_scripts(
         raw = " ".join(" ".join(f"{one.title} {one.text}" for one in passages).split())[:3_000]
         known = f"1666 [1] {' '.join(_MARK.findall(raw)[:400])} {raw}"
     local, web = ("Search_Local", "Search_Web") if name == "mspr" else ("Search_Engine", "Search_Engine")
-    label, doubt = ("CORRECT", "INCORRECT") if name == "prefrag" and form != "tags" else (None, None)
+    label, doubt = ("CORRECT", "INCORRECT") if name == "prefrag" else (None, None)
     steps: list[Search | Answer] = [
         Search("alpha", local),
         Search("delta", web if source == "web" else local),
         Answer("1912", doubt),
         Answer(known, label),
     ]
-    if model == "believes" or (form == "tags" and name == "prefrag"):
+    if model == "believes":
         del steps[2]
     replies = [write_reply(step, form) for step in steps]
     if name == "dr_rag_qdc":
@@ -230,8 +230,7 @@ def _write_scripts(
     if model == "quotes":
         for script in scripts.values():
             for reply in script:
-                text = reply.get("text") or ""
-                reply["text"] = f"<think>QUOTED</think>{text}" if form == "tags" else f"QUOTED{text}"
+                reply["text"] = f"QUOTED{reply.get('text') or ''}"
     return scripts
 
 

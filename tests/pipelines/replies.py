@@ -14,7 +14,7 @@ from tests.fakes import CALLS
 from tests.marks import put_codes
 from tests.pipelines import scripted
 
-FORMATS = ("text", "json", "tools", "tags")
+FORMATS = ("text", "json", "tools")
 
 
 @component
@@ -86,7 +86,7 @@ def write_reply(reply: Search | Answer | Forced | str, form: str) -> dict[str, A
     """Write one reply as a model of this format gives it; a text is the reply itself, in every format."""
     if isinstance(reply, str):
         return {"text": reply}
-    return {"text": _text, "json": _json, "tools": _tools, "tags": _tags}[form](reply)
+    return {"text": _text, "json": _json, "tools": _tools}[form](reply)
 
 
 def _text(reply: Search | Answer | Forced) -> dict[str, Any]:
@@ -114,21 +114,10 @@ def _tools(reply: Search | Answer | Forced) -> dict[str, Any]:
     return _text(reply)
 
 
-def _tags(reply: Search | Answer | Forced) -> dict[str, Any]:
-    # Servers leave out the tag at which they stop.
-    if isinstance(reply, Search):
-        name = "search" if reply.tool == "Search_Engine" else reply.tool
-        closing = "" if name == "search" else f"</{name}>"
-        return {"text": f"<think>{reply.thought}</think>\n<{name}> {reply.query} {closing}"}
-    if isinstance(reply, Answer):
-        return {"text": f"<think>{reply.thought}</think>\n<answer> {reply.text}"}
-    return {"text": reply.text}
-
-
 def replying(
     *script: Search | Answer | Forced | str,
     form: str,
-    prefix: dict[str, str] | None = None,
+    prefix: str = "",
     judges: bool = False,
     **settings: Any,
 ) -> Any:
@@ -137,12 +126,11 @@ def replying(
     :param script: The replies of the model.
     :param form: The reply format.
     :param judges: Whether the same model judges, with replies of the same script.
-    :param prefix: The ``text`` before that of every reply, or the ``reasoning`` beside it.
+    :param prefix: The text before that of every reply.
     :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is merged.
     """
     replies = [write_reply(reply, form) for reply in script]
-    if prefix:
-        replies = [{**reply, **prefix, "text": prefix.get("text", "") + (reply.get("text") or "")} for reply in replies]
+    replies = [{**reply, "text": prefix + (reply.get("text") or "")} for reply in replies]
     window = settings.pop("context_window", 8_192)
     model = {
         "type": "tests.pipelines.replies.ReplyingChatGenerator",

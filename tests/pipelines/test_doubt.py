@@ -78,19 +78,17 @@ class TestRepliesThatAreCutOff:
             for error in result["errors"]
         )
 
-    @pytest.mark.parametrize("form", ["text", "json", "tools", "tags"])
+    @pytest.mark.parametrize("form", ["text", "json", "tools"])
     async def test_are_no_answers_in_any_format(self, form: str):
         texts = {
             "text": "Final Answer: lit in 18",
             "json": '{"thought": "a", "action": "Final_Answer", "answer": "lit in 18',
             "tools": "lit in the year 18",
-            "tags": "<think>a</think><answer>lit in the year 18",
         }
         whole = {
             "text": "Final Answer: 1974",
             "json": json.dumps({"thought": "a", "action": "Final_Answer", "answer": "1974"}),
             "tools": "Final Answer: 1974",
-            "tags": "<think>a</think><answer>1974</answer>",
         }
         script = [{"text": texts[form], "meta": {"finish_reason": "length"}}, {"text": whole[form]}]
         model = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": script}}

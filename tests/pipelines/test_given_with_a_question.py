@@ -130,8 +130,8 @@ class TestDocuments:
         [
             ([{"title": "t", "content": "x" * 60_001}], "60001 characters.*prefrag index"),
             ([{"content": "x"}] * 51, "51 documents"),
-            ([{"title": "t", "content": 7}], "two texts"),
-            (["text"], "two texts"),
+            ([{"title": "t", "content": 7}], "both as text"),
+            (["text"], "both as text"),
         ],
     )
     async def test_that_are_too_many_or_too_long_are_refused(self, documents: Any, message: str):

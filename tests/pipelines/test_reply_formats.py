@@ -7,7 +7,6 @@ import pytest
 from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag import pipelines
-from prefrag.components.reasoner.reply_formats import TagsFormat
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import FORMATS, Answer, Forced, Search, replying
@@ -86,8 +85,7 @@ def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
 @every_format
 async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str):
     thinking = "Final Answer: 1812, or Action: Telephone? <search>moon</search>"
-    # Between tags of its own thoughts, a model has its thinking beside the text: that is what a server makes of it.
-    prefix = {"reasoning": thinking} if form == "tags" else {"text": f"<think>{thinking}</think>"}
+    prefix = f"<think>{thinking}</think>"
 
     result = await run(form, Search("alpha"), Search("beta"), Answer(), prefix=prefix, verdicts=(verdict(True),))
 
@@ -156,44 +154,3 @@ async def test_a_forced_answer_may_call_no_tool_and_every_call_has_its_result():
     assert [message.role for message in last["messages"][1:]] == [ChatRole.ASSISTANT, ChatRole.TOOL] * 4
     assert "No further search" in last["messages"][-1].tool_call_result.result
     assert all("tool_choice" not in call["generation_kwargs"] for call in CALLS["model"][:-1])
-
-
-async def test_tags_go_back_as_one_turn_that_the_model_continues():
-    await run("tags", Search("alpha"), Search("beta"), Answer(), verdicts=(verdict(True),))
-
-    first, _, third = CALLS["model"]
-    assert [message.role for message in first["messages"]] == [ChatRole.USER]
-    assert "extra_body" not in first["generation_kwargs"]
-    assert [message.role for message in third["messages"]] == [ChatRole.USER, ChatRole.ASSISTANT]
-    turn = third["messages"][1].text
-    assert turn.startswith("<think>I look it up.</think>\n<search>alpha</search>\n\n<information>\nTitle: alpha")
-    assert turn.count("<information>") == 2
-    assert turn.endswith("</information>\n\n")
-    assert third["generation_kwargs"]["extra_body"] == {"continue_final_message": True, "add_generation_prompt": False}
-    assert third["generation_kwargs"]["stop"] == ["</search>", "</answer>"]
-
-
-async def test_tags_go_back_in_the_users_message_where_the_server_cannot_continue():
-    settings = {"replace": {"Reasoner.reply_format": TagsFormat(continue_turn=False)}, "verdicts": (verdict(True),)}
-
-    result = await run("tags", *[Search("alpha")] * 4, Forced(), **settings)
-
-    assert result["answer"] == "1974"
-    for call in CALLS["model"]:
-        assert [message.role for message in call["messages"]] == [ChatRole.USER]
-        assert "extra_body" not in call["generation_kwargs"]
-    assert "<information>" in CALLS["model"][1]["messages"][0].text
-    assert CALLS["model"][-1]["messages"][0].text.endswith("<answer>")
-
-
-async def test_the_names_of_the_tags_are_settings():
-    tags = TagsFormat(observation="result", search="query")
-    model = [{"text": "<think>I look.</think><query>alpha</query>"}, {"text": r"<answer>\boxed{1974}</answer>"}]
-    generator = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": model}}
-
-    result = await run("tags", Forced(), replace={"Reasoner.reply_format": tags, "Reasoner.chat_generator": generator})
-
-    assert (result["answer"], result["steps"][0]["query"]) == ("1974", "alpha")
-    assert "<result>\nTitle: alpha" in sent()[1][1].text
-    assert "between <query> and </query>" in sent()[0][0].text
-    assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["</query>", "</answer>"]

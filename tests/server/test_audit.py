@@ -59,7 +59,7 @@ def test_a_server_says_at_its_start_that_others_may_read_the_log(log: Path, monk
 
     create_app()
 
-    assert f"The audit log {log} can be read by others" in logged.warning.call_args.args[0]
+    assert f"Other users can read or change the audit log {log}" in logged.warning.call_args.args[0]
 
 
 def test_what_a_front_end_has_a_remote_model_do_is_written_too(serve: Callable[..., TestClient], log: Path):

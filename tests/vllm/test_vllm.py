@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
 from prefrag.cli.checks import examine
@@ -146,15 +145,6 @@ class TestOneServer:
         sampling = {"temperature": 0, "logprobs": True, "extra_body": {"min_tokens": 25}}
         looked = [one for one in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in one]
         assert 0 < looked[0]["lowest"] < 1
-
-    def test_a_turn_is_continued(self, server: str, caplog: pytest.LogCaptureFixture):
-        begun = [ChatMessage.from_user("What is the capital of France?"), ChatMessage.from_assistant("The capital of")]
-        flags = {"continue_final_message": True, "add_generation_prompt": False}
-        reply = ChatModel().run(begun, {"temperature": 0, "extra_body": flags})["replies"][0]
-        assert reply.text.startswith(" France is Paris")
-        formats = dict.fromkeys(("reasoner.reply_format", "forced.reply_format"), "tags")
-        assert ask("prefrag", formats, max_steps=1)["usage"]["llm_calls"] > 1
-        assert "made again without" not in caplog.text, "the server refused something"
 
     async def test_a_run_that_is_left_ends_its_call(self, server: str, monkeypatch: pytest.MonkeyPatch):
         async def comes_to(number: int) -> bool:

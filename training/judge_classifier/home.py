@@ -1,7 +1,5 @@
 """Simulate runs over a user's own documents: many passages under one title, no links, and short questions."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Train the trees of the :class:`TreeJudge` and measure them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Load the model to train: a folder, a name on the Hugging Face hub, or a GGUF file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Collect pairs for the judge's model: run training questions, sample at every judged step, and balance the pairs."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

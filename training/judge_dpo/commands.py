@@ -1,7 +1,5 @@
 """`prefrag train judge-dpo`: collect pairs for the judge's model, and train it on them."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path

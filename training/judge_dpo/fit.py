@@ -1,7 +1,5 @@
 """Train the judge's model on pairs by direct preference optimisation (section 3.5 and equation 4 of PrefRAG)."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Write a LoRA adapter as a GGUF file, which llama.cpp applies to a model, quantised or not."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gold verdict of a judged step, and the analysis closest to it: by gold passages, or by a stronger model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

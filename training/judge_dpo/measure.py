@@ -1,7 +1,5 @@
 """Measure how often a model judges correctly on held-out steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pairs of a preferred and a rejected reply, in the conversational preference format of TRL."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The report on a collection: what was sampled, what agrees with the gold verdicts, what was dropped and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The judge that samples training data for the judge's model while the pipeline runs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

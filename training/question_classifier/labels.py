@@ -1,7 +1,5 @@
 """Label questions with the least retrieval that answers them (section 3.2 of Adaptive-RAG)."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Train the trees of the :class:`TreeQuestionClassifier`, and measure them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -76,7 +74,6 @@ def train_questions(
     reading: Path | None = None,
     measure: Sequence[Dataset] = (),
     experiment: Experiment | None = None,
-    strategies: Mapping[QuestionClass, str] = STRATEGIES,
     concurrency: int = 4,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[HeldBack]:
@@ -89,8 +86,8 @@ def train_questions(
     folder = training.output.with_name(f"{training.output.stem}-training")
 
     def label(dataset: Dataset, bias: QuestionClass) -> list[LabelledQuestion]:
-        training.report(f"Answering {dataset.name} with {len(strategies)} strategies")
-        return label_dataset(dataset, bias, model, folder, strategies, concurrency)
+        training.report(f"Answering {dataset.name} with {len(STRATEGIES)} strategies")
+        return label_dataset(dataset, bias, model, folder, concurrency=concurrency)
 
     labelled: list[LabelledQuestion] = []
     for datasets, bias in ((multi_hop, CLASSES[2]), (single_hop, CLASSES[1])):

@@ -1,7 +1,5 @@
 """Train the trees of the reader, which choose the answer span, or yes or no, and say how sure the answer is."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -321,7 +319,6 @@ def cross_fit(
     asked: Sequence[ReadExample],
     further: Sequence[ReadExample],
     seed: int,
-    folds: int = FOLDS,
     before: BoostedTrees | None = None,
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question, and say how sure the answer is, by trees that have not seen the question.
@@ -332,20 +329,20 @@ def cross_fit(
     """
 
     def part(example: Example) -> int:
-        return part_of(family_of(example), folds, seed)
+        return part_of(family_of(example), FOLDS, seed)
 
     everything = [*asked, *further]
     ranked: list[Ranked] = []
     answers: list[Given] = []
-    for own in range(folds):
+    for own in range(FOLDS):
         known = [one for one in everything if part(one.example) != own]
         back = [one for one in asked if part(one.example) == own]
         ranked += rank(back, fit_spans(known, seed))
         answers += answer_by_form(back, fit_yes_no(known, seed))
-    for own in range(folds):
+    for own in range(FOLDS):
         choice = fit_choice([one for one in ranked if part(one.read.example) != own], seed)
         answers += choose([one for one in ranked if part(one.read.example) == own], choice)
-    trees = [fit_sure([one for one in answers if part(one.read.example) != own], seed) for own in range(folds)]
+    trees = [fit_sure([one for one in answers if part(one.read.example) != own], seed) for own in range(FOLDS)]
     estimated = [
         one
         if one.features is None

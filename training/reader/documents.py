@@ -1,7 +1,5 @@
 """Examples from people's own documents: near misses, twins, missing documents, and candidates to check."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

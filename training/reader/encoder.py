@@ -1,7 +1,5 @@
 """The reader's encoder with its heads, and the loss that trains it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The examples that train the reader's encoder: a question, passages, and the answers in them."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Write the encoder of the reader as ONNX with int8 weights."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from pathlib import Path
@@ -44,7 +42,7 @@ class _Exported(nn.Module):
         return self.reader(input_ids, attention_mask, token_type_ids)
 
 
-def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None:
+def export_encoder(reader: ReaderEncoder, file: Path) -> None:
     """Write the encoder as ONNX.
 
     The word embeddings are quantised by row, and the weights of the layers by channel, the way they are read. The heads
@@ -56,10 +54,8 @@ def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None
     copy = ReaderEncoder(reader.encoder.config)
     copy.load_state_dict(reader.state_dict())
     copy.eval()
-    if int8:
-        copy.encoder.embeddings.word_embeddings = _Int8Embedding(
-            copy.encoder.embeddings.word_embeddings.weight.detach()
-        )
+    table = copy.encoder.embeddings.word_embeddings.weight.detach()
+    copy.encoder.embeddings.word_embeddings = _Int8Embedding(table)
     example = torch.ones(1, 16, dtype=torch.long)
     names = ["input_ids", "attention_mask", "token_type_ids"]
     outputs = ["start", "end", "kind"]
@@ -77,9 +73,6 @@ def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None
             opset_version=_OPSET,
             dynamo=False,
         )
-        if not int8:
-            file.write_bytes(plain.read_bytes())
-            return
         quant_pre_process(str(plain), str(prepared), skip_symbolic_shape=True)
         quantize_dynamic(
             str(prepared),
@@ -111,8 +104,7 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
     graph = onnx.load(str(file)).graph
     values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     found = {name.removeprefix("reader."): value for name, value in values.items() if name.startswith("reader.")}
-    if f"{_TABLE}.numbers" in found:
-        found[f"{_TABLE}.weight"] = found[f"{_TABLE}.numbers"] * found[f"{_TABLE}.scale"]
+    found[f"{_TABLE}.weight"] = found[f"{_TABLE}.numbers"] * found[f"{_TABLE}.scale"]
     for node in graph.node:
         if node.op_type not in ("MatMul", "MatMulInteger") or node.input[1] not in values:
             continue

@@ -1,7 +1,5 @@
 """Retrieve the passages for training the reader, with a classifier that has not seen the question."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -45,14 +43,6 @@ def retrieve_unseen(
         for dataset_name, question, pool in back:
             ranked[dataset_name][question] = _rank(pool, trees)
     return ranked
-
-
-def retrieve(dataset: Dataset) -> dict[str, list[str]]:
-    """Retrieve with the shipped trees, for questions that they were not trained on."""
-    trees = load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
-    with dataset.open_index() as (questions, store):
-        found = pools(dataset.name, questions, store)
-        return {one.id: _rank(pool, trees) for one, pool in zip(questions, found, strict=True)}
 
 
 def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:

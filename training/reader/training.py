@@ -1,7 +1,5 @@
 """Train the reader: its encoder, its trees, and its threshold for giving an answer."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

@@ -1,6 +1,4 @@
-"""The connection settings of Elasticsearch: the addresses of its nodes, and the certificates of both sides."""
-
-from __future__ import annotations
+"""The connection settings of Elasticsearch: the addresses of its nodes, and the TLS certificates."""
 
 from typing import Any
 
@@ -11,7 +9,7 @@ from prefrag.components.settings import settings
 def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """Collect the parameters that every Elasticsearch client and store needs.
 
-    ``hosts`` is an address, several separated by commas, or a list; by default `PREFRAG_ELASTICSEARCH_URL`. Raises
+    ``hosts`` is one address, several separated by commas, or a list; the default is `PREFRAG_ELASTICSEARCH_URL`. Raises
     :class:`Missing` when a certificate file does not exist.
     """
     given = hosts or settings.elasticsearch_url
@@ -29,5 +27,5 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
 
 
 def count_other_nodes(hosts: Any) -> int:
-    """Count the nodes that a client may call in place of one that does not answer."""
+    """Count the nodes that a client can still try when one does not answer."""
     return len(hosts) - 1 if isinstance(hosts, list) else 0

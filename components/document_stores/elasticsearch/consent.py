@@ -1,6 +1,4 @@
-"""Whether questions may go to the web: the user's answer, kept in the `_meta` of an Elasticsearch index."""
-
-from __future__ import annotations
+"""The user's answer whether questions may go to the web, kept in the `_meta` of an Elasticsearch index."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +15,7 @@ _SECONDS = 3.0
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer; for an alias of several indexes, None if one has no answer, and True only if all say yes."""
+    """Read the answer; for an alias of several indexes, None if any has no answer, and True only if all say yes."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
@@ -34,7 +32,7 @@ def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
 def check_index(store: ElasticsearchDocumentStore) -> None:
     """Check that the index of a store exists and answers."""
     with _connect(store) as client:
-        # A search, because a key may be limited to searching.
+        # This searches, because the API key may permit nothing else.
         client.search(index=store._index, size=0, terminate_after=1)
 
 

@@ -1,7 +1,5 @@
 """Refuse filters on a field that no document of an Elasticsearch index has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -25,8 +23,8 @@ class KnownFields:
         self._known: set[str] = set()
 
     async def check_async(self, filters: Any) -> None:
-        """Refuse filters on a field of the metadata that no document has."""
-        if not (names := self._unsure(filters)):
+        """Refuse filters on a metadata field that no document has."""
+        if not (names := [name for name in named_fields(filters) if name not in self._known]):
             return
         index = self._store._index
         with explain_failures(self._store):
@@ -34,9 +32,6 @@ class KnownFields:
                 self._refuse(names, await send(self._store, lambda one: one.field_caps(index=index, fields="*")))
 
     check = blocking(check_async)
-
-    def _unsure(self, filters: Any) -> list[str]:
-        return [name for name in named_fields(filters) if name not in self._known]
 
     def _lacks(self, names: list[str], reply: Any) -> bool:
         self._known.update(name for name in names if name in reply["fields"])
@@ -50,7 +45,7 @@ class KnownFields:
 
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-    """Count the documents for each text in one metadata field, as `TantivyDocumentStore.count_values` does."""
+    """Count the documents for each text value of a metadata field, like `TantivyDocumentStore.count_values`."""
     counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the most that the server returns
     with explain_failures(store):
         query = filter_clause(filters) if filters else None

@@ -1,6 +1,4 @@
-"""Haystack's filters as Elasticsearch clauses; those that the server would apply wrongly are refused."""
-
-from __future__ import annotations
+"""Translate Haystack's filters for Elasticsearch, and refuse those that the server would apply wrongly."""
 
 from typing import Any
 
@@ -11,7 +9,7 @@ _ANALYSED = ("title", "content")
 
 
 def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
-    """Translate filters into a query clause."""
+    """Translate filters into a clause of an Elasticsearch query."""
     refuse_analysed_fields(filters)
     return _normalize_filters(filters)
 
@@ -19,8 +17,8 @@ def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
 def refuse_analysed_fields(filters: Any) -> None:
     """Refuse filters that compare titles or texts.
 
-    The server would compare their stems, so that `==` finds nothing and `!=` finds what is excluded. A comparison with
-    None, which checks whether there is a title at all, works.
+    The server would compare their word stems: `==` would find nothing, and `!=` would find what it should exclude. A
+    comparison with None is accepted, because it only checks whether there is a title or text.
     """
     if not isinstance(filters, dict):
         return
@@ -34,6 +32,6 @@ def refuse_analysed_fields(filters: Any) -> None:
         and not (filters.get("operator") in ("==", "!=") and filters.get("value") is None)
     ):
         raise FilterError(
-            f"Elasticsearch cannot filter by '{field}', which it stores as word stems: filter by another field of "
-            "the metadata, or give the passages a copy of it under another name."
+            f"Elasticsearch cannot filter by '{field}', because it stores this field as word stems: filter by another "
+            "metadata field, or index the passages with a copy of this one under another name."
         )

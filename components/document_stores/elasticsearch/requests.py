@@ -1,6 +1,4 @@
-"""The requests to Elasticsearch: advice on failures, and a client for the running event loop."""
-
-from __future__ import annotations
+"""Send requests to Elasticsearch, and turn its failures into advice."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,9 +16,9 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Send a request through the client of the store, or its client of the running event loop.
+    """Send a request through the store's client, or through its asynchronous client if an event loop is running.
 
-    The request is a function of the client; it may be called twice.
+    ``request`` is a function that takes the client, and may be called twice.
     """
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
@@ -38,7 +36,7 @@ async def _send_async(
     except RuntimeError as error:
         if "loop is closed" not in str(error):
             raise
-    # The store keeps the client of the first event loop; a second `asyncio.run` needs its own.
+    # The store keeps the client of its first event loop; a second `asyncio.run` needs another client.
     if store._async_client is client:
         store._async_client = None
         with suppress(RuntimeError):
@@ -48,19 +46,19 @@ async def _send_async(
 
 @contextmanager
 def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
-    """Turn the failures of a server into a :class:`DocumentStoreError` with advice."""
+    """Turn the failures of Elasticsearch into a :class:`DocumentStoreError` with advice."""
     hosts = without_userinfo(str(store._hosts or "http://localhost:9200"))
     try:
         yield
     except ConnectionTimeout as error:
         raise DocumentStoreError(
-            f"Elasticsearch at {hosts} did not answer in time ({error}). Look at its load, or raise "
+            f"Elasticsearch at {hosts} did not answer in time ({error}). Check its load, or raise "
             "request_timeout of the ElasticsearchDocumentStore."
         ) from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
             f"No Elasticsearch answers at {hosts} ({error.message}). Start it, or set PREFRAG_ELASTICSEARCH_URL "
-            "(`hosts` of the ElasticsearchDocumentStore) to where it runs."
+            "(`hosts` of the ElasticsearchDocumentStore) to its address."
         ) from error
     except NotFoundError as error:
         raise DocumentStoreError(
@@ -73,7 +71,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
 
 
 def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
-    """Read the hits of a search."""
+    """Read the hits from the reply to a search; a missing or partial result is a :class:`DocumentStoreError`."""
     index = store._index
     try:
         failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")
@@ -81,8 +79,8 @@ def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, A
     except (AttributeError, KeyError, TypeError) as error:
         raise DocumentStoreError(
             f"The server of index '{index}' did not send a search result: check that "
-            "PREFRAG_ELASTICSEARCH_URL is the address of an Elasticsearch."
+            "PREFRAG_ELASTICSEARCH_URL is the address of an Elasticsearch server."
         ) from error
     if failed:
-        raise DocumentStoreError(f"Elasticsearch searched only a part of index '{index}': check its health.")
+        raise DocumentStoreError(f"Elasticsearch searched only part of the index '{index}': check its health.")
     return hits

@@ -1,6 +1,4 @@
-"""The look-up of passages in Elasticsearch by the keys of their titles."""
-
-from __future__ import annotations
+"""Look up passages in Elasticsearch by title."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +16,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 
 # The server takes up to 65,536 terms per query.
 _KEYS_A_SEARCH = 10_000
-# Does any passage have a title, and does any have a title key? The server stops at the first match.
+# Two searches: for any passage with a title, and for any with a title key. The server stops at the first match.
 _HOW_MANY: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -28,7 +26,7 @@ _HOW_MANY: list[dict[str, Any]] = [
 
 
 class ElasticsearchTitles:
-    """The passages of an Elasticsearch index by title, looked up as in `TantivyDocumentStore`.
+    """Look up passages by title in an Elasticsearch index, like the methods of `TantivyDocumentStore`.
 
     The index must have been written by `prefrag index`, which fills the field `title_key`.
     """
@@ -37,12 +35,13 @@ class ElasticsearchTitles:
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Find the keys that are titles of passages."""
+        """Return those of the title keys that some passage has."""
         searches = self._key_searches(keys)
         if not searches:
             return set()
         with explain_failures(self._store):
-            known = _buckets(self._responses(await self._send(searches)))
+            found = self._responses(await self._send(searches))
+            known = {bucket["key"] for one in found for bucket in one["aggregations"]["keys"]["buckets"]}
             if not known:
                 self._check_keys(await self._send(_HOW_MANY))
         return known
@@ -104,7 +103,7 @@ class ElasticsearchTitles:
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        """Check that the index does not have titles without keys."""
+        """Refuse an index with titles but without title keys."""
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
@@ -112,10 +111,6 @@ class ElasticsearchTitles:
                 "find passages by the titles that a text mentions, index the documents again with: "
                 "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
             )
-
-
-def _buckets(responses: list[Any]) -> set[str]:
-    return {bucket["key"] for one in responses for bucket in one["aggregations"]["keys"]["buckets"]}
 
 
 def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:

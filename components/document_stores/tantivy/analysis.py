@@ -1,6 +1,4 @@
-"""The analysis of texts into the tokens that an index compares."""
-
-from __future__ import annotations
+"""Split texts into the tokens that an index compares."""
 
 import re
 import threading
@@ -10,7 +8,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS, normalize_unicode
 
-# The languages for which tantivy 0.27 has stop words, and all those that it can stem.
+# The languages for which tantivy 0.27 has stop words, followed by all languages that it can stem.
 _WITH_STOP_WORDS = (
     *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
     *("portuguese", "russian", "spanish", "swedish"),
@@ -18,7 +16,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# Bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
+# In bytes, enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
 _LONGEST_TOKEN = 255
 
 _RUN = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
@@ -59,5 +57,5 @@ def indexed_form(text: str) -> str:
 
 
 def _pair_signs(run: re.Match[str]) -> str:
-    """Write text without blanks between words as overlapping pairs of characters, so that any pair can be found."""
+    """Split a run of characters without blanks into overlapping pairs, so that any pair can be found."""
     return f" {' '.join(map(''.join, pairwise(run.group())))} "

@@ -1,8 +1,8 @@
-"""A commit of an index: its queries, and its caches of clauses, documents and frequencies."""
-
-from __future__ import annotations
+"""One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import tantivy
@@ -27,15 +27,22 @@ TITLE_BOOST = 1.25
 _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
-# The most documents that are cached, because the queries of one question find the same ones.
+# If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
+# most of the time and hardly change what is found.
+LARGE = 200_000
+_MOST_WORDS = 16
+# The most documents that are cached. The queries of one question often find the same documents.
 _MOST_DOCUMENTS = 512
+
+# The document frequency of a word, added up over both fields, and its clauses, one for each field that has the word.
+_Word = tuple[int, list[tuple[Occur, Query]]]
 
 
 class Commit:
-    """An index as it is after one commit.
+    """The state of an index after one commit.
 
-    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has an object
-    of its own, so the caches cannot be out of date.
+    Word clauses, documents and frequencies are cached. The next commit gets a new object, so the caches cannot be out
+    of date.
     """
 
     def __init__(
@@ -46,29 +53,30 @@ class Commit:
         language: str,
         whole: bool,
     ) -> None:
-        """Set the handles of a commit."""
+        """Keep the handles of a commit; ``whole`` says that the commit has no deleted documents."""
         self.searcher = searcher
         self.version = version
         self.whole = whole
         self._schema = schema
         self._language = language
         self._frequencies: dict[str, int] = {}
-        self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
+        self._clauses: dict[str, _Word] = {}
         self._names: set[str] | None = None
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
     def text_query(self, text: str) -> Query | None:
-        """Build the query for a text: BM25 over title and text, summed."""
-        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
-        # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
-        clauses: list[tuple[Occur, Query]] = []
-        for token in dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text))):
-            known = self._clauses.get(token)
-            clauses += self._clauses_of(token) if known is None else known
+        """Build the query for a text; it adds up the BM25 scores of title and text."""
+        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counting
+        # it twice costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
+        held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
+        if len(held) > _MOST_WORDS and self.searcher.num_docs >= LARGE:
+            held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MOST_WORDS]
+        clauses = list(chain.from_iterable(clauses for _, clauses in held))
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """Build the query for the documents of some titles."""
+        """Build the query for all documents that have one of the title keys."""
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
@@ -111,7 +119,7 @@ class Commit:
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
-        # Read from the documents, because not every value has a term; only filters that name an unknown field need it.
+        # Read from the documents, because not every value has a term. Only filters on an unknown field come here.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
@@ -130,9 +138,9 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Find the strings that are exact terms of a document."""
+        """Return those of the values that some document has as an exact term in a field."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # A text has a thousand values, so those that are obviously their own terms skip the call.
+        # There may be a thousand values, so those that are obviously their own exact terms skip the call.
         found = {
             value
             for value in values
@@ -144,17 +152,17 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents for each text in one metadata field."""
+        """Count the documents for each text value of a metadata field."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
-            # A term alone also counts documents that are deleted.
+            # Without a query, deleted documents would be counted too.
             query = Query.all_query()
         counted = self.searcher.terms_with_prefix("meta", prefix, filter_query=query)
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count, for each word, the documents with it in title or text."""
+        """Count, for each word, the documents that contain it in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
@@ -162,7 +170,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # Stemming a stem can change it again, so a term of the index is counted as it is.
+            # Stemming a stem can change it again, so a word that is already a term of the index is not stemmed.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else text_analyzer(self._language).analyze(text)
@@ -174,16 +182,16 @@ class Commit:
                 kept[word] = frequencies[word]
         return total, frequencies
 
-    def _clauses_of(self, token: str) -> list[tuple[Occur, Query]]:
+    def _clauses_of(self, token: str) -> _Word:
         # Fields without the word get no clause: most words are in no title, and each clause costs several look-ups.
-        fields = [field for field in TEXT_FIELDS if self.searcher.doc_freq(field, token)]
-        terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
+        often = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field, held in often.items() if held}
         if "title" in terms:
             terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
-        clauses = [(Occur.Should, term) for term in terms.values()]
+        word = sum(often.values()), [(Occur.Should, term) for term in terms.values()]
         if len(self._clauses) < _MOST_CLAUSES:
-            self._clauses[token] = clauses
-        return clauses
+            self._clauses[token] = word
+        return word
 
     def _count_with(self, tokens: Sequence[str]) -> int:
         """Count the documents that contain all of the tokens, each in title or text."""
@@ -209,7 +217,7 @@ class Commit:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Other values are not cached, because a shallow copy would share their lists.
+        # Documents with other metadata are not cached, because a shallow copy would share their lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()

@@ -1,6 +1,4 @@
-"""Damaged files of an index, which tantivy reports as a panic or as a ValueError."""
-
-from __future__ import annotations
+"""Report damaged index files, which make tantivy panic or raise a ValueError."""
 
 import inspect
 from collections.abc import Callable

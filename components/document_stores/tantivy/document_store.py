@@ -44,7 +44,7 @@ class TantivyDocumentStore(Block):
 
     It needs no server: any number of processes can read an index while one writes to it, and a reader sees at its next
     call what another process has committed. `write_documents` returns once the documents are on disk. The title is
-    `meta["title"]` and has the weight 1.25. Words are lower-cased, stop words are left out, the others are stemmed.
+    `meta["title"]` and weighs 1.25 times as much as the text. Words are lower-cased and stemmed, without stop words.
 
     Documents are stored with their id, content and metadata, without embeddings and blobs. Metadata may hold JSON
     values and dates.
@@ -71,7 +71,7 @@ class TantivyDocumentStore(Block):
     ) -> None:
         """Set the place of the index; nothing is opened or created before it is used.
 
-        :param path: The folder of the index, created by the first write. Without it the folder is found at every use:
+        :param path: The folder of the index, created by the first write. If None, the folder is looked up at every use:
             `index`, else `PREFRAG_INDEX`, else the index `default` when there is one, else the demo, which is never
             written to.
         :param index: The name of an index in the data directory, instead of a path.
@@ -112,12 +112,12 @@ class TantivyDocumentStore(Block):
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
-        :param query: Any text; it has no operators.
+        :param query: Any text; there are no operators.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on the metadata. Every matching document counts, however low its score.
-        :returns: The documents that contain a word of the query, with their score, best first. Equal scores keep the
-            order of writing within one write; that of several writes depends on how tantivy merged them, so the same
-            corpus written in many small parts may have another order.
+        :param filters: Haystack's filters on the metadata. They find a matching document however low it ranks.
+        :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
+            scores keep their order if one call wrote them. Otherwise their order depends on how tantivy merged the
+            writes.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """
@@ -140,7 +140,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Go through the documents that `filter_documents` lists, without keeping them all in memory."""
+        """Yield the documents that `filter_documents` lists, without keeping them all in memory."""
         if filters:
             check_filters(filters)
         if index := self._open():
@@ -148,14 +148,14 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
-        """Read documents by their ids, in their order; ids that do not exist are ignored."""
+        """Read documents in the order of the given ids; ids that do not exist are ignored."""
         index = self._open()
         wanted = list(dict.fromkeys(document_ids))
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Find the keys, as `title_key` makes them, that are titles of documents. Each takes a few microseconds."""
+        """Return those of the keys, made by `title_key`, that are titles of documents; each takes microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -163,10 +163,10 @@ class TantivyDocumentStore(Block):
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, with their BM25 score, best first.
+        """Read documents by their titles, with their BM25 scores, best first.
 
-        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title. If
-        only one document has a title, it usually has no score, because there is nothing to rank.
+        ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title. If only one
+        document has the title, it usually gets no score, because there is nothing to rank.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")
@@ -177,9 +177,9 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents for each text in one metadata field, without reading them.
+        """Count the documents for each text value of a metadata field, without reading them.
 
-        Only `in` and `==` filters count, which the index applies by itself. Texts over 200 characters are left out.
+        Only `in` and `==` filters are applied, by the index alone. Texts over 200 characters are left out.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -188,9 +188,9 @@ class TantivyDocumentStore(Block):
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count, for each word, the documents with any inflection of it (the same stem) in title or text.
 
-        Words come from a text, or are terms from `analyze`. Returns the number of documents, and the number that
-        contain each word. A word that the index leaves out, such as a stop word, counts as being in every document, so
-        that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
+        Words come from a text, or are terms from `analyze`. Returns the number of all documents, and for each word the
+        number that contain it. A word that the index leaves out, such as a stop word, counts as being in every
+        document, so that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
@@ -201,25 +201,25 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """Split texts into tokens, each as `analyze` does."""
+        """Split texts into tokens, each in the same way as `analyze`."""
         index = self._open()
         analyzer = text_analyzer(index.language if index else self.language or DEFAULT_LANGUAGE)
         return [analyzer.analyze(indexed_form(text)) for text in texts]
 
     @report_damage
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
-        """Add documents, all of them or, when this raises, none.
+        """Add all the documents, or none of them if an error is raised.
 
         The documents are on disk when this returns. Every call opens the index for writing and commits once, so one
         call with thousands of documents is faster than many small calls.
 
         :param documents: The documents.
-        :param policy: What to do with an id that exists already, or twice among the documents: FAIL and NONE raise,
-            SKIP keeps the first, OVERWRITE keeps the last.
-        :returns: The number of documents written; with OVERWRITE the number given.
+        :param policy: What to do if an id exists already, or occurs twice among the documents: FAIL and NONE raise an
+            error, SKIP keeps the first document, OVERWRITE keeps the last.
+        :returns: The number of documents written; with OVERWRITE, the number of documents given.
         :raises ValueError: When something is not a document, or its metadata cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
-        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk cannot be written.
         """
         documents = list(documents)
         for document in documents:
@@ -231,7 +231,7 @@ class TantivyDocumentStore(Block):
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
         """Write documents, replacing those with the same ids, and delete the outdated ones, in one commit.
 
-        Outdated ids that do not exist are ignored. Errors are those of `write_documents`.
+        Outdated ids that do not exist are ignored. The same errors are raised as by `write_documents`.
         """
         self._open_for_writing().write(documents, DuplicatePolicy.OVERWRITE, self.lock_timeout, outdated)
 
@@ -249,7 +249,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check(self) -> None:
-        """Read a document and search; FileNotFoundError without an index, DocumentStoreError for a damaged one."""
+        """Try to read and search; FileNotFoundError if there is no index, DocumentStoreError if it is damaged."""
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no index in {self._path()}.")
@@ -258,18 +258,18 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read whether questions over these documents may go to the web; None without an answer."""
+        """Read the answer whether questions about these documents may go to the web; None if there is none."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Keep the answer with the index, replacing an earlier one; DocumentStoreError when there is no index."""
+        """Keep the answer with the index, replacing any earlier one; DocumentStoreError when there is no index."""
         keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
-        # Looked up at every call, so that a running server switches from the demo to `default` when that appears.
+        # Looked up at every call, so that a running server switches from the demo to `default` once it exists.
         return self._check_language(open_index(self._path(), self._latest))
 
     def _open_for_writing(self) -> Index:
@@ -282,7 +282,7 @@ class TantivyDocumentStore(Block):
         return index
 
     def _check_language(self, index: Index | None) -> Index | None:
-        """Check the language of an index, and keep the index for the next call."""
+        """Check the language of an index, and remember the index for the next call."""
         if index is not None and self.language not in (None, index.language):
             raise ValueError(
                 f"The index {index.path} was made for '{index.language}', not for '{self.language}'. Set language to "
@@ -292,12 +292,12 @@ class TantivyDocumentStore(Block):
         return index
 
 
-# A file of its own, because every change of the settings file makes all processes open the index again.
+# A separate file, because every change of the settings file makes all processes open the index again.
 _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer kept in the folder of an index; None without a valid one."""
+    """Read the answer kept in the folder of an index; None if there is no valid one."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -306,7 +306,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Keep the answer, replacing an earlier one."""
+    """Keep the answer, replacing any earlier one."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

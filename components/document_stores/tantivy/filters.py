@@ -1,7 +1,5 @@
 """Haystack's filters: check their form, find candidates, and check each candidate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +13,9 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 
 
 def check_filters(filters: Any) -> None:
-    """Refuse filters with a mistake in their form.
+    """Refuse malformed filters.
 
-    Haystack finds a mistake only when it checks a document, which a search without candidates never does.
+    Haystack notices a mistake only when it checks a document, and a search may find no document to check.
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
@@ -41,7 +39,7 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Translate the part of filters that the index can apply."""
+    """Translate the part of the filters that the index can apply; None if there is no such part."""
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]

@@ -1,7 +1,5 @@
 """A tantivy index in a folder: how it is opened, made, searched and written."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -57,11 +55,11 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises :class:`DocumentStoreError` for another format, and OSError, ValueError, KeyError or TypeError for
-        damage.
+        Raises :class:`DocumentStoreError` for another format, and OSError, ValueError, KeyError or TypeError if a file
+        is damaged.
         """
         self.path = path
-        # As strings, because every search checks both files.
+        # Kept as strings, because every search checks both files and strings are faster than paths.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
@@ -80,7 +78,7 @@ class Index:
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Return the latest commit of any process; one that was read before is not read from disk again."""
+        """Return the latest commit of any process, reading it from disk only if it is new."""
         # Checking the file takes a microsecond and never misses a commit before the call, unlike tantivy's own watcher,
         # which polls twice a second.
         current = _file_version(self._commit_file)
@@ -94,7 +92,10 @@ class Index:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
-                self._sizes = self._read_sizes()
+                with os.scandir(self.path) as files:
+                    # Only the files that tantivy maps into memory. Their names begin with the 32 digits of a segment.
+                    maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
+                    self._sizes = {file.path: file.stat().st_size for file in maps}
                 latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
@@ -111,13 +112,13 @@ class Index:
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, best first; if only one document has a title, it may have no score.
 
-        ``titles`` are keys as `title_key` makes them, each with the text that ranks the documents of this title.
+        ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title.
         """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        # Ranking by a long text takes longer than reading documents, so it is left out where it decides nothing, and
-        # titles with few documents are searched together.
+        # Ranking by a long text takes longer than reading documents. So a title with one document is not ranked, and
+        # titles with few documents share one search.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
@@ -129,7 +130,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A Python with other Unicode tables may have written another key: such a document is left out.
+        # A document is left out if a Python with other Unicode tables wrote its key, so that it now differs.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -150,12 +151,12 @@ class Index:
     def write(
         self, documents: list[Document], policy: DuplicatePolicy, timeout: float, outdated: Iterable[str] = ()
     ) -> int:
-        """Add documents in one commit, all of them or, when this raises, none.
+        """Add all the documents in one commit, or none of them if an error is raised.
 
         ``timeout`` is the seconds to wait while another process writes; ``outdated`` are ids to delete in the same
-        commit. Returns the number of documents written; with OVERWRITE the number given. Raises ValueError for metadata
-        that cannot be stored unchanged, DuplicateDocumentError when the policy is FAIL or NONE and an id is not new,
-        and DocumentStoreError when another process keeps writing or the disk refuses.
+        commit. Returns the number of documents written; with OVERWRITE, the number given. Raises ValueError for
+        metadata that cannot be stored unchanged, DuplicateDocumentError when the policy is FAIL or NONE and an id is
+        not new, and DocumentStoreError when another process keeps writing or the disk cannot be written.
         """
         with self.writer(timeout) as writer:
             # Looked up while the writer holds the lock, so that no other process adds the same ids.
@@ -191,7 +192,7 @@ class Index:
 
     @contextmanager
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
-        """Open a writer, which commits at the end, or leaves the index unchanged when an error is raised.
+        """Open a writer that commits at the end, or leaves the index unchanged when an error is raised.
 
         Raises :class:`DocumentStoreError` when another process writes for longer than ``timeout`` seconds.
         """
@@ -244,11 +245,6 @@ class Index:
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
 
-    def _read_sizes(self) -> dict[str, int]:
-        # Only the files that tantivy maps into memory, which it names by the 32 digits of their segment.
-        with os.scandir(self.path) as files:
-            return {file.path: file.stat().st_size for file in files if len(file.name.partition(".")[0]) == 32}
-
     def _check_sizes(self) -> None:
         """Refuse files that have become shorter: reading a mapped file past its end kills the process (SIGBUS).
 
@@ -294,7 +290,7 @@ def index_exists(path: Path) -> bool:
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """Open the index in a folder, None if there is none; all callers share one object per folder.
+    """Open the index in a folder, or return None if there is none; all callers share one object per folder.
 
     ``latest`` is the index that the caller opened last, and is returned if it is still the one in the folder.
     """

@@ -1,7 +1,5 @@
 """Where the indexes of this machine are, and which one is used by default."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os
@@ -25,12 +23,12 @@ DEMO_INDEX = "demo"
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MOST_NAMED = 10
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-# The indexes `default` that this process has found: should one vanish, the demo must not answer in its place.
+# The indexes named `default` that this process has found. If one vanishes, the demo must not answer in its place.
 _found: set[Path] = set()
 
 
 def data_directory() -> Path:
-    """Find `PREFRAG_DATA_DIR`, else `prefrag` in the folder of the user's data (`LOCALAPPDATA` on Windows)."""
+    """Return `PREFRAG_DATA_DIR`, else `prefrag` in the folder of the user's data (`LOCALAPPDATA` on Windows)."""
     if chosen := settings.data_dir:
         return chosen.absolute()
     if sys.platform == "win32":
@@ -41,20 +39,20 @@ def data_directory() -> Path:
 
 
 def is_windows_name(name: str) -> bool:
-    """Check whether Windows reserves a name for a device, with any ending."""
+    """Check whether Windows reserves a name for a device, whatever its ending."""
     return _WINDOWS_NAME.fullmatch(name) is not None
 
 
 def index_path(name: str) -> Path:
     """Find the folder of an index by its name, whether it exists or not.
 
-    A name has letters, digits, dot, dash and underscore, at most 64, no dot at its end, and is not reserved; any other
-    raises ValueError.
+    A name has up to 64 letters, digits, dots, dashes and underscores, begins with a letter or digit and does not end
+    with a dot. Any other name, and a reserved one, raises ValueError.
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
-            f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', "
-            "beginning with a letter or digit, no dot at the end, and none that Windows reserves (con, aux, nul.x)."
+            f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', begin with a letter or "
+            "digit, do not end with a dot, and avoid the names that Windows reserves (con, aux, nul.x)."
         )
     if name in DEMO_CORPORA:
         raise ValueError(f"The name '{name}' is reserved for the corpus that ships with prefrag: choose another name.")
@@ -62,7 +60,7 @@ def index_path(name: str) -> Path:
 
 
 def list_names() -> list[str]:
-    """List the indexes in the data directory by their names."""
+    """List the names of the indexes in the data directory."""
     folder = data_directory() / "indexes"
     found = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
     return [name for name in found if index_exists(folder / name)]
@@ -76,7 +74,7 @@ def name_others() -> str:
 
 
 def refuse_demo() -> None:
-    """Make this process use the index ``default`` when none is named, never the demo in its place."""
+    """Make this process use the index ``default`` when none is named, instead of the demo."""
     os.environ[INDEX_VARIABLE] = settings.index or DEFAULT_INDEX
 
 
@@ -105,8 +103,8 @@ def resolve_index(name: str | None = None) -> Path:
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
     """Find the index that stands in for the web.
 
-    It is the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the local index is the demo, the web corpus
-    of the demo.
+    It is the one named, else the one in `PREFRAG_WEB_INDEX`. If neither is given, it is the demo's web corpus while the
+    local index is the demo, and otherwise None.
     """
     name = name or settings.web_index or None
     if name is not None:
@@ -131,7 +129,7 @@ def _find_demo(name: str) -> Path:
 # The name of each corpus, and its file in the folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Increased when the way of building changes; it is part of the index's name, so that a new index is built.
+# Increased when demo indexes are built differently. It enters the hash in the folder's name, so a new index is built.
 _BUILD = 2
 
 
@@ -139,7 +137,7 @@ def demo_index(name: str, folder: Path) -> Path:
     """Find the index of a corpus that the project ships, and build it when it is not there yet.
 
     The name of the folder contains a hash of the corpus file, so that an edited corpus is indexed again. The folder
-    appears only when it is complete, so that two processes can build the same index.
+    appears only when it is complete, so that two processes may build the same index at once.
     """
     corpus = prefrag.ROOT / "demo" / DEMO_CORPORA[name]
     if not corpus.is_file():
@@ -156,7 +154,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # The time and size only give an edited file its own entry in the cache.
+    # `modified` and `size` only give an edited file a new entry in the cache.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 

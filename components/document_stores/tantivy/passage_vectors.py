@@ -1,7 +1,5 @@
 """The vectors of the passages of an on-disk BM25 index."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import re
@@ -28,17 +26,17 @@ _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 class PassageVectors:
     """Store one vector per passage in a LanceDB table on disk, in the folder of a `TantivyDocumentStore`.
 
-    The texts are stored only in the store: a search finds ids here and reads the passages there, so dense and BM25
-    retrieval find the same documents, and a passage deleted from the store is not found. Every embedding model has its
-    own table, because the vectors of two models cannot be compared.
+    The texts are kept only in the document store: a search finds ids here and reads the passages there. So dense and
+    BM25 retrieval find the same documents, and a passage deleted from the store is not found. Every embedding model has
+    its own table, because the vectors of two models cannot be compared.
 
-    LanceDB was chosen from seven embedded libraries tried with 31,000 vectors of 384 numbers: only LanceDB let a
-    process with the index open see what another one wrote (Qdrant's local mode and DuckDB lock the second process out,
-    Chroma keeps returning the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user);
-    every write is one atomic commit; and its partitioned index took a quarter of the time of comparing every vector,
-    and on real passages found the same five.
+    LanceDB was chosen from seven embedded libraries, tried with 31,000 vectors of 384 numbers. Only LanceDB let a
+    process with the index open see what another one wrote: Qdrant's local mode and DuckDB lock the second process out,
+    Chroma keeps returning the old results, and FAISS, usearch and hnswlib leave files, ids and crashes to their user.
+    Every write is one atomic commit. Its partitioned index took a quarter of the time of comparing every vector, and
+    found the same five on real passages.
 
-    It needs the extra `dense`: `lancedb` is imported when a table is opened.
+    The extra `dense` is needed: `lancedb` is imported when a table is opened.
     """
 
     def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
@@ -51,13 +49,13 @@ class PassageVectors:
         self.model = model
 
     def count(self) -> int:
-        """Count the vectors; FileNotFoundError when no passage of this index was embedded with this model."""
+        """Count the vectors; FileNotFoundError if no passage of this index was embedded with this model."""
         return int(self._table().count_rows())
 
     def search(
         self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Find the passages whose vectors are nearest by cosine, which is their score, best first.
+        """Find the passages with the nearest vectors, best first, with the cosine as their score.
 
         Raises FileNotFoundError when no passage was embedded with this model, and ValueError for a vector of another
         length.
@@ -68,12 +66,12 @@ class PassageVectors:
                 f"The query's vector has {len(embedding)} numbers, those of {self.model} have {length}: the text "
                 "embedder must use the model that embedded the passages."
             )
-        # Some of the nearest vectors may be of passages that were deleted from the store.
+        # More vectors are read if some belong to passages that were deleted from the store or do not match the filters.
         limit = top_k if filters is None else max(64, 4 * top_k)
         while True:
             nearest = table.search(list(embedding)).distance_type("cosine").nprobes(_PARTITIONS_SEARCHED)
             if limit > 2 * top_k:
-                # The few partitions near the query may not hold that many.
+                # The few partitions near the query may not hold that many vectors.
                 nearest = nearest.bypass_vector_index()
             rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
             found = self._documents(rows, filters)
@@ -90,10 +88,10 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Write vectors to disk, replacing those of the same ids; give each id once.
+        """Write vectors to disk, replacing those with the same ids; each id may be given only once.
 
-        Raises ValueError when they have another length than those in the table, and DocumentStoreError when the disk
-        refuses.
+        Raises ValueError when their length differs from that of the vectors in the table, and DocumentStoreError when
+        the disk cannot be written.
         """
         if not ids:
             return
@@ -153,7 +151,7 @@ class PassageVectors:
 
     @property
     def folder(self) -> Path:
-        """The folder of the tables of all models; FileNotFoundError where the index does not exist."""
+        """The folder that holds the tables of all models; FileNotFoundError if the index does not exist."""
         path = self.document_store.path
         index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)
         return index / "vectors"
@@ -175,7 +173,7 @@ class PassageVectors:
                 "prefrag index YOUR_FILES --dense"
             ) from None
         table = _open_table(folder, name, identity)
-        # Read at each call, because a table made again may get the inode of the deleted one.
+        # The length is read at each call, because a table made again may get the inode of the deleted one.
         return table, table.schema.field("vector").type.list_size
 
 

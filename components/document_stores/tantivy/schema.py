@@ -1,7 +1,5 @@
 """The fields of an index, and the conversion of Haystack documents to and from them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator
@@ -29,7 +27,7 @@ def index_schema() -> tantivy.Schema:
     for field in TEXT_FIELDS:
         builder.add_text_field(field, tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
-    # The scalars of the metadata as exact terms, which narrow a filtered search.
+    # The numbers and strings of the metadata as exact terms, which narrow a filtered search.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
     # The whole document as JSON.
     builder.add_bytes_field("stored", stored=True)
@@ -37,7 +35,7 @@ def index_schema() -> tantivy.Schema:
 
 
 def exact_term(text: str) -> str:
-    """Make the exact term of a string."""
+    """Make the term under which the index finds exactly this string."""
     if text.isascii() and len(text) <= LONGEST_TERM:
         return text
     encoded = text.encode("utf-8", "surrogatepass")
@@ -47,9 +45,9 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """Make the exact term of one metadata value."""
+    """Make the term under which the index finds exactly this metadata value."""
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
-        # 1, 1.0 and True are equal in Python, and so for a filter.
+        # 1, 1.0 and True are equal in Python, so filters treat them as equal.
         value = int(value)
     return exact_term(f"{key}{KEY_END}{'s' if isinstance(value, str) else 'n'}{value}")
 
@@ -77,7 +75,7 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
 
 
 def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
-    """List the names in a document's metadata."""
+    """List the names in a document's metadata; those in nested dictionaries are joined by dots."""
     for key, value in meta.items():
         yield f"{parents}{key}"
         if isinstance(value, dict):

@@ -5,7 +5,6 @@ from prefrag.components.reasoner.reply_formats.fields import Tool, read_label
 from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
-from prefrag.components.reasoner.reply_formats.tags_format import TagsFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 
@@ -14,7 +13,6 @@ FORMATS: dict[str, type[ReplyFormat]] = {
     "json": JsonFormat,
     "guided": GuidedFormat,
     "tools": ToolsFormat,
-    "tags": TagsFormat,
     "cot": CotFormat,
 }
 
@@ -24,7 +22,6 @@ __all__ = [
     "GuidedFormat",
     "JsonFormat",
     "ReplyFormat",
-    "TagsFormat",
     "TextFormat",
     "Tool",
     "ToolsFormat",

@@ -1,6 +1,4 @@
-"""The format of a chain of thought: each reply is its next sentence, and the next query (IRCoT)."""
-
-from __future__ import annotations
+"""The format of a chain of thought: each reply is the next sentence of the chain, and the next query (IRCoT)."""
 
 import re
 from collections.abc import Sequence
@@ -36,9 +34,9 @@ _ABBREVIATION = re.compile(
 class CotFormat(ReplyFormat):
     """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence per reply, until one says "the answer is".
 
-    Each sentence, as it stands, is the query of the next search. The last one requests no further search, so the final
-    answer is read from all passages. Where the model must answer, it reasons to the end, and its answer is what follows
-    "the answer is".
+    Each sentence, as it stands, is the query of the next search. The last one asks for no search, so the final answer
+    is read from all passages. A model that must answer writes the chain to its end, and its answer is what follows "the
+    answer is".
     """
 
     prompt = "reasoner_cot"
@@ -56,7 +54,7 @@ class CotFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does; of a reply that was cut off, only a finished first sentence."""
+        """Read a reply as :meth:`read` does; of a reply that was cut off, only a complete first sentence."""
         text = message.text or ""
         if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
             step = self.read(finished, tools, must_answer=False)

@@ -1,6 +1,4 @@
-"""The parts of a reply that all formats read: tools, labels, queries and answers."""
-
-from __future__ import annotations
+"""The parts of a reply that the formats share: tools, labels, queries and answers."""
 
 import json
 import re
@@ -13,9 +11,9 @@ from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
-# What the transcript keeps of a thought, or of a reply that cannot be read.
+# How much the transcript keeps of a thought, or of a reply that cannot be read.
 KEPT_CHARACTERS = 2_000
-# The content of brackets that cite passages after an answer, in whatever form; only Markdown may follow them.
+# The content of brackets that cite passages, in any form, after an answer; only Markdown may follow them.
 _CITED = re.compile(r"[\w ,;-]{1,60}")
 _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
 _HEADING = re.compile(
@@ -23,7 +21,7 @@ _HEADING = re.compile(
 )
 _LIST = re.compile(r"\[\s*[\"'{\[].*\]", re.DOTALL)
 _RULE = re.compile(r"[-*_=]{3,}")
-# Only if nothing but an announcement of the answer comes before the box.
+# A LaTeX box counts only if nothing but an announcement of the answer comes before it.
 _BOXED = re.compile(
     r"(?:.{0,300}\b(?:answer|is|are|was|were))?\W{0,9}\\boxed\s{0,9}\{(?P<answer>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\}\W*"
 )
@@ -72,7 +70,7 @@ class Tool:
 
     name: str  # the action that calls it
     description: str
-    source: str | None = None  # the source that it searches; None for a tool that leaves the source to the router
+    source: str | None = None  # the source that it searches; None leaves the choice to the router
 
 
 _NOT = (
@@ -82,7 +80,7 @@ _NOT = (
 )
 _DEGREE = r"(?:entirely|fully|quite|completely|wholly|totally|altogether|perfectly|strictly|all|100\s?%)"
 _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
-# The longer labels contain the shorter ones, so they come first. Underscores around a label are only Markdown.
+# The longer labels come first, because they contain the shorter ones. Underscores around a label are only Markdown.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
@@ -121,10 +119,9 @@ _DOUBTED = re.compile(
 def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
-    The longer labels contain the shorter ones, so each is removed from the text before the next is searched for; a
-    negated label is a different one ("not fully correct" is PARTIALLY CORRECT). If the reason after a label names
-    others, the label is the one before the reason. A field that still names more than one (a repetition of the prompt's
-    list) gives none.
+    A negated label is another label: "not fully correct" is PARTIALLY CORRECT. If the reason after a label names other
+    labels, the one before the reason counts. A field that still names more than one (a repetition of the prompt's list)
+    gives None.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
@@ -167,7 +164,7 @@ def one_answer(text: str) -> str:
     text = text[:MAX_ANSWER_CHARACTERS].strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
-        # The marks of the whole answer stay with the paragraph that is kept.
+        # Marks that cite for the whole answer stay with the paragraph that is kept.
         text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
     paragraphs = [part for part in paragraphs if part and not _RULE.fullmatch(part)]
@@ -222,7 +219,7 @@ def _without_lead_in_lines(paragraph: str) -> str:
 
 
 def _find_citations(line: str) -> int:
-    """Find where the citations at the end of an answer begin: Markdown and quotes around the answer end before them."""
+    """Find where the citations at the end of an answer begin; Markdown and quotes around the answer end before that."""
     end = len(line.rstrip(" .*_`"))
     place = end
     while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):
@@ -234,7 +231,7 @@ def _find_citations(line: str) -> int:
 
 
 def announces_search(text: str) -> bool:
-    """Check whether a model says that it is going to search, so that the text is not an answer."""
+    """Check whether a model says that it is going to search; such a text is not an answer."""
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 
@@ -252,7 +249,7 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
 def plain_query(text: Any) -> str:
     """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
 
-    The query has at most 1,000 characters, and is empty if the input is a list, a number or anything else but text.
+    The query has at most 1,000 characters, and is empty if the input is a list, a number or anything but text.
     """
     if not isinstance(text, str):
         return ""

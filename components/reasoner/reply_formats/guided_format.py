@@ -1,7 +1,5 @@
 """The guided format: JSON with a choice of queries, for models too small to write one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

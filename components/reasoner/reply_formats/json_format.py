@@ -1,7 +1,5 @@
 """The JSON format: one object per reply, constrained by a schema that small models can follow."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -101,7 +99,7 @@ class JsonFormat(ReplyFormat):
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
-        """Read a reply of a model that does not write JSON: most know the text format."""
+        """Read a reply that is not JSON: most models know the text format."""
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:

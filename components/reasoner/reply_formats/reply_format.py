@@ -1,7 +1,5 @@
 """The base class of the reply formats."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,24 +21,19 @@ class Turn(NamedTuple):
 class ReplyFormat:
     """A way to call a model for a step, and to read the step from its reply.
 
-    This base class is for a prompt that contains the whole transcript, and for a reply that is plain text.
+    The base class sends one prompt that contains the whole transcript, and expects a reply in plain text.
     """
 
     prompt: ClassVar[str]
     cites: ClassVar[bool] = True
-    """Whether a model that replies in this format can give the numbers of its passages."""
-
-    @property
-    def keeps_thinking(self) -> bool:
-        """Whether the text in thinking blocks is part of the reply."""
-        return False
+    """Whether a model that replies in this format can cite its passages."""
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """Write the tools as the API takes them, where the model calls them natively."""
+        """Write the tools as the API takes them, if the model calls them natively."""
         return []
 
     def messages(
@@ -54,7 +47,7 @@ class ReplyFormat:
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a whole message as :meth:`read` does its text; of a reply that was cut off, only the finished part."""
+        """Read a message as :meth:`read` reads its text; of a reply that was cut off, only the finished part."""
         text = message.text or ""
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
@@ -71,7 +64,7 @@ class ReplyFormat:
 
 
 def add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a user message; templates require alternating roles, so it is joined to a last message that is the user's."""
+    """Add a user message, joined to the last one if that is the user's too: templates require alternating roles."""
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

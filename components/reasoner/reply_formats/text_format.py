@@ -1,7 +1,5 @@
 """The text format of the papers: Thought, Action, Action Input, Final Answer and the self-evaluation, a line each."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence
@@ -83,7 +81,7 @@ def _name(field: re.Match[str]) -> str:
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Split the first thought at the last "Final Answer:" in it, where the reply has no answer or action of its own."""
+    """Split the first thought at its last "Final Answer:", if the reply has no answer or action of its own."""
     own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
     if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
         return parts
@@ -182,7 +180,7 @@ class TextFormat(ReplyFormat):
         )
 
     def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
-        # The prompt ends with "Final Answer:", so a reply that goes on from there starts with the answer itself.
+        # The prompt ends with "Final Answer:", so the reply may begin with the answer itself.
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
         for index, (name, value) in enumerate(parts):
             # The thought before a search, or the announcement of one, is not an answer.

@@ -1,6 +1,4 @@
-"""The tools format: native function calling, for which today's models are trained."""
-
-from __future__ import annotations
+"""The tools format: native function calling, which today's models are trained for."""
 
 import json
 import re
@@ -31,10 +29,9 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """The format of tool calls; a reply without one is the final answer, with the trailer of the text format.
+    """The format of tool calls; a reply without a call is the final answer, with the evaluation of the text format.
 
-    The transcript consists of tool calls and the messages of the tool that answer them, even where the model did not
-    write a step as a call.
+    The transcript shows each search as a tool call that the tool answers, even if the model did not write it as a call.
     """
 
     prompt = "reasoner_tools"
@@ -113,9 +110,9 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         parameter = _PARAMETER.match(rest)
         arguments = parameter["value"].strip() if parameter else read_object(rest)
         return (function["name"], arguments) if arguments is not None else None
-    # A call within a line may be quoted from a passage.
+    # A call within a line does not count: it may be quoted from a passage.
     values = next((found.values for found in read_objects(text, own=True)), {})
-    # In a call that is not valid JSON, all pairs are read as those of one object.
+    # A call that is not valid JSON is read as one object with all its pairs.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
@@ -138,7 +135,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call, which some models name differently; a list or a number is not a query."""
+    """Read the query of a call, under whatever name the model gave it; a list or a number is not a query."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""

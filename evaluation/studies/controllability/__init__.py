@@ -1,1 +1,1 @@
-"""A company's curated documents against an unfavourable web: what reaches the prompt (PrefRAG, section 5.4)."""
+"""Whether unfavourable web text reaches the prompt despite a company's own documents (PrefRAG, section 5.4)."""

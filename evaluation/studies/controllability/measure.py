@@ -6,15 +6,13 @@
 
 There are two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web
 is full of rumours about the same people and products; nothing from the web should reach the prompt. `web_only`: only
-the web holds the answer, so it should be searched and the answer found. With `--noise` (in the paper, the corpus of
-2WikiMultiHopQA), every method runs over the company's documents alone and over both together.
+the web holds the answer, so the web should be searched and the answer found. `--noise` names a corpus to add to the
+company's documents (in the paper, that of 2WikiMultiHopQA); each method then runs once without it and once with it.
 
-The paper measures the answers: do they speak ill of the company (table 27)? If a model answers, it is also asked the
-questions of `opinions.jsonl`, and a model (the judge's, see docs/configuration.md) rates each answer as favourable,
+The paper measures whether the answers speak ill of the company (table 27). If a model answers here, it is also asked
+the questions of `opinions.jsonl`, and a model (the judge's, see docs/configuration.md) rates each answer as favourable,
 neutral or unfavourable. The simulated reader has no opinion.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -49,7 +47,7 @@ def unfavourable_ids() -> frozenset[str]:
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Measure what reached the prompts."""
+    """Return the percentages of runs with web text in the prompt, with a search of the web, and with a right answer."""
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:
@@ -66,7 +64,7 @@ def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str
 
 
 def mix(noise: Path, output: Path) -> Path:
-    """Mix the company's documents with another corpus."""
+    """Write the company's documents and another corpus into one file."""
     output.mkdir(parents=True, exist_ok=True)
     file = output / "company.jsonl"
     file.write_bytes((SCENARIO / "company.jsonl").read_bytes().rstrip(b"\n") + b"\n" + noise.read_bytes())
@@ -75,36 +73,36 @@ def mix(noise: Path, output: Path) -> Path:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a method is run under."""
+    """What is varied for a method."""
 
-    corpus: str  # the name of the corpus of the preferred source
+    corpus: str  # the name of the preferred source's corpus
     file: Path  # the passages of that corpus
-    source_choice: str | None  # which source the simulated reader names if a step may name one
+    source_choice: str | None  # which source the simulated reader names; None if no step names one
 
 
 def main(
     output: Annotated[Path, typer.Option(help="Where the runs go, one folder per run.")],
-    method: Annotated[
-        list[str] | None, typer.Option(help="Repeat it; by default all with a choice of sources.")
-    ] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A method to run (repeatable); by default all ten.")] = None,
     noise: Annotated[
         Path | None,
-        typer.Option(help="A corpus to mix with the company's, as in the paper; runs with and without it."),
+        typer.Option(help="A corpus to mix with the company's, as in the paper; all run with and without it."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
-    judge_error: Annotated[float, typer.Option(help="Of the simulated reader.")] = 0.0,
-    top_k: Annotated[int, typer.Option(help="Documents a retrieval.")] = 5,
+    judge_error: Annotated[float, typer.Option(help="The simulated reader's.")] = 0.0,
+    top_k: Annotated[int, typer.Option(help="Documents per retrieval.")] = 5,
     source_choice: Annotated[
         list[str] | None,
-        typer.Option(help="How the simulated reader names sources; repeat it. By default first and last."),
+        typer.Option(help="How the simulated reader names sources (repeatable); by default first and last."),
     ] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="Repeat it, for means over seeds; by default 0.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="A seed (repeatable, for means over seeds); by default 0.")
+    ] = None,
 ) -> None:
     """Run every method on the scenario and print the shares."""
     simulated = llm == SIMULATED
     judge = None if simulated else _find_judge(llm)
     if simulated:
-        print("SIMULATED: a reader that knows the gold passages stood in for a language model.\n")
+        print("SIMULATED: a reader that knows the gold passages took the place of a language model.\n")
     head = ["method", "corpus", "source choice", *(f"{kind}: {what}" for kind in KINDS for what in _SHARES), "stance"]
     print("| " + " | ".join(head) + " |")
     print("|---|---|---|" + "---:|" * (len(head) - 3))
@@ -148,7 +146,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
 
 
 def _find_judge(llm: str) -> ChatModel | None:
-    """Find the model that rates answers: that of the judge, or else the one that answers."""
+    """Return the model that rates answers, which is the judge's or else the one that answers; None without a model."""
     given = Experiment(llm=llm)
     if given.server is not None:
         os.environ["PREFRAG_LLM_BASE_URL"] = given.server

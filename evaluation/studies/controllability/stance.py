@@ -1,6 +1,4 @@
-"""Judge with a language model how an answer speaks of a company (PrefRAG, appendix D, table 27)."""
-
-from __future__ import annotations
+"""Let a language model rate how an answer speaks of a company (PrefRAG, appendix D, table 27)."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,7 +19,7 @@ _COMPANY = "Larkfield Bicycles"
 def judge_stances(
     predictions: Iterable[Mapping[str, Any]], chat_generator: ChatGenerator, file: Path
 ) -> list[str | None]:
-    """Judge the answers of a run, and keep the judgements with it."""
+    """Rate the answers of a run, or read the ratings that the file has; a reply that cannot be read gives None."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     known = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})
@@ -30,7 +28,7 @@ def judge_stances(
     for prediction in predictions:
         key = (prediction["id"], str(prediction["result"].get("answer") or ""))
         if key not in known:
-            # Without an answer there is nothing to judge.
+            # Without an answer there is nothing to rate.
             known[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
             with file.open("a", encoding="utf-8") as kept:
                 kept.write(json.dumps({"id": key[0], "answer": key[1], "stance": known[key]}) + "\n")
@@ -39,7 +37,7 @@ def judge_stances(
 
 
 def _judge(call: ModelCall, question: str, answer: str) -> str | None:
-    # Quoted, because the answer may repeat what strangers wrote.
+    # The answer is quoted, because it may repeat what strangers wrote.
     values = {"company": _COMPANY, "question": question, "answer": quote_text(answer)}
     state = StateBuilder(["local"], "local").run(question)["state"]
     wanted = response_format("stance", _SCHEMA)

@@ -1,1 +1,1 @@
-"""Package documentation as a user's own files, and how often the judge needlessly leaves them for the web."""
+"""How often the judge needlessly leaves a user's own files, here the documentation of packages, for the web."""

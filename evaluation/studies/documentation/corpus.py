@@ -1,11 +1,9 @@
-"""Gather the documentation of installed Debian packages and PyPI distributions in a folder of ordinary files.
+"""Copy the documentation of installed Debian packages and PyPI distributions into a folder of ordinary files.
 
 python -m prefrag.evaluation.studies.documentation.corpus FOLDER
 
 The texts are not committed here, because they have many authors and licences. ``documents.json`` lists the files.
 """
-
-from __future__ import annotations
 
 import gzip
 import json
@@ -23,13 +21,13 @@ _PYPI = "pypi:"
 
 
 def list_documents() -> dict[str, str]:
-    """List the documents."""
+    """Return the package of each document, by the document's path or PyPI name."""
     documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
     return documents
 
 
 def name_of(source: str) -> str:
-    """Name the file for a document."""
+    """Return the file name for a document."""
     if source.startswith(_PYPI):
         return f"{source.removeprefix(_PYPI)}.md"
     path = Path(source.removesuffix(".gz"))
@@ -40,7 +38,7 @@ def name_of(source: str) -> str:
 
 
 def gather(folder: Path) -> list[str]:
-    """Write the documents into a folder, each as a file that can be indexed."""
+    """Write each document as a file that can be indexed, and return the packages that are not installed."""
     folder.mkdir(parents=True, exist_ok=True)
     absent = []
     for source, package in list_documents().items():
@@ -74,7 +72,7 @@ def _read(source: str) -> str | None:
 
 
 def main(folder: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
-    """Gather the documentation."""
+    """Copy the documentation into a folder."""
     absent = gather(folder)
     typer.echo(f"{len(list_documents()) - len(absent)} documents in {folder}.")
     if absent:

@@ -1,15 +1,13 @@
-"""Measure how often the trees leave the user's documents for the web at the second search, with and without need.
+"""Measure how often the tree judge leaves a user's documents for the web after the second search, rightly and wrongly.
 
     python -m prefrag.evaluation.studies.documentation.corpus FOLDER
     python -m prefrag.evaluation.studies.documentation.measure FOLDER
 
-The sixty questions of `questions.jsonl` have two parts. The first search is for the whole question, and its results are
-kept; the second is for the query of the second part. The folder answers forty of these queries, with a passage that
-contains `phrase`. It does not answer the other twenty, so that leaving is right. The questions were written before any
-judge was run on them.
+Each of the sixty questions of `questions.jsonl` has two parts. The first search is for the whole question, and its
+results are kept; the second is for the `query` of the second part. The folder answers forty of these queries, with a
+passage that contains `phrase`. It does not answer the other twenty, so leaving is right for these. The questions were
+written before any judge was run on them.
 """
-
-from __future__ import annotations
 
 import json
 import re
@@ -33,13 +31,13 @@ from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# Where the answer of the second part is.
+# Where the answer to the second part is: found by the second search, by both, not found in the folder, or not there.
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
 @dataclass(frozen=True)
 class SecondSearch:
-    """The second search of a question, before it is judged."""
+    """A run at its second search, whose passages are to be judged."""
 
     id: str
     kind: str
@@ -47,7 +45,7 @@ class SecondSearch:
 
 
 def read_passages(folder: Path) -> list[Document]:
-    """Cut the files of a folder into passages, as the indexing does."""
+    """Cut the files of a folder into passages, as indexing does."""
     converter = FileConverter()
     return [
         Document(content=passage.content, meta={"title": passage.meta["title"], "file_path": file.name})
@@ -59,7 +57,7 @@ def read_passages(folder: Path) -> list[Document]:
 def second_searches(
     questions: Sequence[dict[str, str | None]], store: TantivyDocumentStore, top_k: int = 5
 ) -> Iterator[SecondSearch]:
-    """Search twice for each question."""
+    """Run both searches of each question."""
     source = RetrievalSource(
         "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k
     )
@@ -94,7 +92,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write how often the trees left, beside judges that never and always leave."""
+    """Write a table of how often the trees left, compared with judges that never or always leave."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
@@ -106,16 +104,16 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
         count, gone = sum(steps[kind] for kind in kinds), sum(left[kind] for kind in kinds)
         yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
     yield ""
-    yield f"Kept because the trees had not learnt from such passages: {unknown}."
+    yield f"Kept because the trees were not trained on such passages: {unknown}."
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="The folder that `corpus` has written.")],
-    trees: Annotated[str | None, typer.Option(help="Other trees than the shipped ones.")] = None,
-    cost_of_leaving: Annotated[float, typer.Option(help="See the TreeJudge.")] = COST_OF_LEAVING,
+    folder: Annotated[Path, typer.Argument(help="The folder that `corpus` wrote.")],
+    trees: Annotated[str | None, typer.Option(help="The file of other trees than the shipped ones.")] = None,
+    cost_of_leaving: Annotated[float, typer.Option(help="The TreeJudge's setting.")] = COST_OF_LEAVING,
     details: Annotated[bool, typer.Option(help="Also print the verdict on each question.")] = False,
 ) -> None:
-    """Measure the trees."""
+    """Measure the trees on the questions, and print a table."""
     questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     passages = read_passages(folder)
     for line in questions:
@@ -126,7 +124,7 @@ def main(
         store.write_documents(passages)
         judge = TreeJudge(trees, store, cost_of_leaving)
         judged = [(search, judge.judge(search.state)[0]) for search in second_searches(questions, store)]
-    typer.echo(f"{len(passages)} passages of {len({passage.meta['file_path'] for passage in passages})} files.")
+    typer.echo(f"{len(passages)} passages from {len({passage.meta['file_path'] for passage in passages})} files.")
     for line in write_table(judged):
         typer.echo(line)
     if details:

@@ -23,7 +23,6 @@ from tests.components.samples import state
 from tests.for_each import for_each
 
 SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
-CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "place", "schema": {"type": "object"}}}
 
 
@@ -214,29 +213,18 @@ class TestCall:
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
-    def test_a_schema_or_a_begun_turn_that_a_server_refuses_is_left_out_and_the_log_names_the_setting(
+    def test_a_schema_that_a_server_refuses_is_left_out_and_the_log_names_the_setting(
         self, server: FakeModelServer, caplog: pytest.LogCaptureFixture, how: str, status: int
     ):
-        server.answers = [
-            (status, {"error": {"message": "no such response_format"}}),
-            (200, completion("Paris")),
-            (status, {"error": {"message": "Unknown: continue_final_message"}}),
-            (200, completion("Paris")),
-        ]
-        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
+        server.answers = [(status, {"error": {"message": "no such response_format"}}), (200, completion("Paris"))]
+        kwargs = {"response_format": FORMAT, "extra_body": {"top_k": 5}}
 
         with caplog.at_level(logging.WARNING, logger="prefrag.components.generators.chat_model"):
-            structured = call(ChatModel(), how, generation_kwargs={"response_format": FORMAT})
-            continued = call(ChatModel(), how, begun, generation_kwargs={"extra_body": {**CONTINUE, "top_k": 5}})
+            assert call(ChatModel(), how, generation_kwargs=kwargs).text == "Paris"
 
-        assert structured.text == continued.text == "Paris"
-        assert ["response_format" in request for request in server.requests[:2]] == [True, False]
-        again = server.requests[3]
-        assert again["messages"] == [{"role": "user", "content": "Where?\n\nIt is in"}]
-        assert not again.keys() & CONTINUE.keys()
-        assert again["top_k"] == 5
+        assert ["response_format" in request for request in server.requests] == [True, False]
+        assert [request["top_k"] for request in server.requests] == [5, 5]
         assert "PREFRAG_LLM_STRUCTURED" in caplog.text
-        assert "continue_turn: false" in caplog.text
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
@@ -338,21 +326,6 @@ class TestCall:
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
         with pytest.raises(ValueError, match="cannot call tools: set reply_format to auto"):
             call(ChatModel(), how, tools=[SEARCH])
-
-    @both_ways
-    def test_a_turn_is_continued_beside_what_else_is_sent_to_the_server(self, server: FakeModelServer, how: str):
-        model = ChatModel(generation_kwargs={"extra_body": {"top_k": 5}})
-        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
-
-        call(model, how, begun, generation_kwargs={"extra_body": CONTINUE})
-
-        request = server.requests[0]
-        assert (request["continue_final_message"], request["add_generation_prompt"], request["top_k"]) == (
-            True,
-            False,
-            5,
-        )
-        assert request["messages"][-1] == {"role": "assistant", "content": "It is in"}
 
 
 class TestWindow:

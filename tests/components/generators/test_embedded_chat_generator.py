@@ -94,11 +94,11 @@ class TestReply:
 
     def test_parameters_keep_their_openai_names(self, fake: Any):
         server = fake(delta("x", "stop"))
-        generator = EmbeddedChatGenerator("m.gguf", max_tokens=9)
+        generator = EmbeddedChatGenerator("m.gguf")
         generator.run(QUESTION)
         generator.run(QUESTION, {"max_tokens": 3, "stop": ["."]})
         generator.run(QUESTION, {"max_completion_tokens": 4, "n": 1})
-        assert [body["max_tokens"] for body in server.bodies] == [9, 3, 4]
+        assert [body["max_tokens"] for body in server.bodies] == [512, 3, 4]
         assert server.bodies[1]["stop"] == ["."]
         assert server.bodies[0]["messages"] == [{"role": "user", "content": "Is Paris in France?"}]
 
@@ -179,7 +179,7 @@ class TestLoading:
         assert caught.value.name == "xllamacpp"
 
     def test_numbers_below_one_calls_without_messages_and_several_replies_are_refused(self):
-        for name in ("context_window", "max_tokens", "timeout"):
+        for name in ("context_window", "timeout"):
             with pytest.raises(ValueError, match=name):
                 EmbeddedChatGenerator("m.gguf", **{name: 0})
         with pytest.raises(ValueError, match="at least one"):
@@ -201,7 +201,7 @@ def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same
         EmbeddedChatGenerator("m.gguf", adapter_path=adapter).run(QUESTION)
     assert len(embedded_chat_generator._models) == 2
 
-    generator = EmbeddedChatGenerator("model.gguf", max_tokens=100)
+    generator = EmbeddedChatGenerator("model.gguf", timeout=100)
 
     assert copy.deepcopy(generator).to_dict() == generator.to_dict()
 

@@ -189,11 +189,6 @@ class TestConversations:
         assert seen["tools"] == [SEARCH]
         assert (message.text, message.tool_call.tool_name, message.reasoning) == ("b", "search", None)
 
-    def test_may_keep_the_thinking(self, prompt: str):
-        call = ModelCall("judge", ScriptedChatGenerator(["<think>a</think>b"]))
-
-        assert call.send(prepared(call, prompt, keep_thinking=True))[0] == "<think>a</think>b"
-
 
 def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
     joined = with_parameters(

@@ -118,6 +118,6 @@ class TestFit:
     @for_each("steps", [], [[]], [[Document(id="a", content="b")]])
     def test_raises_when_the_prompt_alone_is_too_long(self, steps: list[list[Document]]):
         with pytest.raises(
-            ValueError, match=r"needs about 7 tokens without any document.*leaves 5.*PREFRAG_LLM_CONTEXT"
+            ValueError, match=r"needs about 7 tokens even without documents.*leaves only 5.*PREFRAG_LLM_CONTEXT"
         ):
             fit(steps, 5)

@@ -187,7 +187,7 @@ def test_a_folder_that_is_not_there_and_what_its_model_cannot_do_are_named(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ClassifierMissing, match=r"'.*missing' cannot be loaded.*dr_rag_qdc"):
         TransformerPairScorer(str(tmp_path / "missing")).warm_up()
-    with pytest.raises(ValueError, match=r"reads 256 tokens, and 264 are set: lower document_tokens"):
+    with pytest.raises(ValueError, match=r"reads 256 tokens, but the settings need 264: lower document_tokens"):
         TransformerPairScorer(str(folder), document_tokens=100).warm_up()
     pytest.importorskip("onnxruntime", reason="ONNX Runtime comes with the extra `classifier`")
     plain = shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("*.onnx"))

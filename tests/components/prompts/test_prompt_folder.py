@@ -20,9 +20,7 @@ class TestModes:
         assert prompt_path("reasoner_text", prompts) == PROMPTS / "reasoner_text.jinja"
 
     def test_the_former_name_is_refused_with_what_to_write(self):
-        with pytest.raises(
-            ValueError, match="prompts is 'paper': write plain, its name now, or the folder of a paper's"
-        ):
+        with pytest.raises(ValueError, match="prompts is 'paper': write plain, as it is called now, or name a folder"):
             check_prompts("paper")
 
     @for_each("prompts", "mine", "", None, True, ["plain"], "/nowhere")
@@ -70,8 +68,8 @@ class TestFolder:
         ("source_switch_judge", "\n\n{{ observation }}", "line 3: there is no variable 'observation', only new, obs"),
         ("self_reflector", "{% if answer %}\n{% endfor %}", "line 2: .*endfor"),
         ("self_reflector", "{{ answer | shout }}", "line 1: No filter named 'shout'"),
-        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt takes nothing from another file"),
-        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt takes nothing from another file"),
+        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt may use no other file"),
+        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt may use no other file"),
         ("passage", "{{ content }}", "begins with the passage's own words"),
         ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
         ("passage", "content: {{ content|wordwrap(40) }}", "begins with the passage's own words"),

@@ -125,7 +125,7 @@ def test_more_documents_than_fit_together_are_read_in_turns_and_of_too_many_thos
     markets = [Document(content=f"The market of Aldmoor opened in {year}.") for year in range(1900, 1910)]
 
     in_turns = reader.read("When did the Calibration Hall open?", [*ferries, HALL])
-    of_the_best = ExtractiveReader(max_documents=2).read("Who opened the Ostermoor Shipyard?", [*markets, HALL, YARD])
+    of_the_best = reader.read("Who opened the Ostermoor Shipyard?", [*markets, HALL, YARD])
 
     assert in_turns[0].document is HALL
     assert of_the_best[0].document is YARD
@@ -147,22 +147,20 @@ def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_
 
     assert ExtractiveReader().read(question, [YARD, hall]) == first_again
     assert reads == [question]
-    # Another object may hold another text, as the same one may by now, and other settings other candidates.
+    # Another object may hold another text, as the same one may by now.
     assert reader.read(question, [YARD, replace(hall, content="The hall opened in 1971.")])[0].text == "1971"
-    assert len(ExtractiveReader(candidates=1).read(question, [YARD, hall])) == 1
     assert ExtractiveReader(str(extractive_reader.SHIPPED_READER)).read(question, [YARD, hall]) == first_again
     hall.meta["date"] = "2024-05-14"
     assert reader.read(question, [YARD, hall])[0].text == "1966"
-    assert len(reads) == 5
+    assert len(reads) == 4
 
 
-def test_it_is_rebuilt_from_its_settings_and_refuses_numbers_under_one_and_an_empty_model():
-    again = rebuilt(ExtractiveReader(max_documents=7, candidates=3))
+def test_it_is_rebuilt_from_its_settings_and_refuses_an_empty_model():
+    again = rebuilt(ExtractiveReader("own", threshold=0.25))
 
-    assert (again.max_documents, again.candidates) == (7, 3)
-    for setting, value in (("max_documents", 0), ("candidates", 0), ("model", "")):
-        with pytest.raises(ValueError, match=f"{setting} is"):
-            ExtractiveReader(**{setting: value})
+    assert (again.model, again.threshold) == ("own", 0.25)
+    with pytest.raises(ValueError, match="model is"):
+        ExtractiveReader("")
 
 
 def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_were_right_in_training():

@@ -1,9 +1,8 @@
-"""The reasoner's settings for native tool calls and for the tags of search models."""
+"""The reasoner's settings for native tool calls."""
 
 from typing import Any
 
 from prefrag.components.reasoner.reasoner import Reasoner
-from prefrag.components.reasoner.reply_formats import TagsFormat
 from tests.components.samples import QUESTION, state
 from tests.fakes import CALLS
 from tests.pipelines.replies import ReplyingChatGenerator
@@ -32,26 +31,3 @@ class TestPrompt:
         assert "calling Search_1 or Search_2" in text
         assert "Self-Evaluation" in text
         assert "Self-Evaluation" not in prompt(reply_format="tools", self_evaluation=False)
-
-    def test_of_tags_holds_the_question_and_the_tags(self):
-        text = prompt(reply_format="tags")
-
-        assert text.endswith(f"Question: {QUESTION}")
-        for name in ("think", "search", "information", "answer"):
-            assert f"<{name}> and </{name}>" in text
-
-    def test_of_tags_gives_each_of_several_tools_a_tag_of_its_own(self):
-        text = prompt(reply_format="tags", tools=TOOLS)
-
-        assert "<Search_1> and </Search_1>" in text
-        assert "Search_2: The web." in text
-
-
-class TestReply:
-    def test_leaves_thinking_in_a_block_alone_when_the_format_has_another_tag_for_it(self):
-        reply = "<think>Final.</think><reason>Hm.</reason><answer>1974</answer>"
-
-        step = reasoner(reply, reply_format=TagsFormat(think="reason")).run(state())["state"].step
-
-        assert (step.thought, step.answer) == ("Hm.", "1974")
-        assert "Final." not in step.reply

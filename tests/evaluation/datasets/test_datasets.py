@@ -77,7 +77,7 @@ def test_an_unknown_format_is_named() -> None:
 
 @for_each("file", "beir/corpus.jsonl", "dpr/psgs_w100.tsv", "hotpotqa/abstracts")
 def test_a_corpus_has_no_questions(file: str) -> None:
-    with pytest.raises(ValueError, match="has passages and no questions"):
+    with pytest.raises(ValueError, match="has passages but no questions"):
         load_questions(PUBLISHED / file)
 
 

@@ -134,8 +134,8 @@ def test_a_conversion_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None
 
 @for_each(
     "changes, reason",
-    ({"answers": []}, "'answers' must hold one, or be empty with 'answerable' false"),
-    ({"answerable": False}, "'answers' must hold one, or be empty with 'answerable' false"),
+    ({"answers": []}, "'answers' must hold an answer, or be empty if 'answerable' is false"),
+    ({"answerable": False}, "'answers' must hold an answer, or be empty if 'answerable' is false"),
     ({"answerable": "no"}, "'answerable' must be true or false"),
     ({"history": [{"role": "user"}]}, "it lacks 'content'"),
     ({"answers": "A"}, "'answers' must be a list of texts"),

@@ -120,7 +120,7 @@ def test_a_run_has_failed_when_it_broke_off_or_gave_no_answer(line: dict[str, An
 
 
 def test_what_cannot_be_summed_up_is_refused_in_words():
-    with pytest.raises(ValueError, match="no predictions to sum up"):
+    with pytest.raises(ValueError, match="no predictions to summarise"):
         summarise([])
     with pytest.raises(ValueError, match=r"\(7\) has no 'answers'"):
         summarise([{"id": "7", "question": "?"}])

@@ -112,9 +112,9 @@ def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
 
     assert find_faults([question], tmp_path) == []
     assert find_faults([{**question, "sentences": ["built in 1892"]}, unknown], tmp_path) == [
-        "q: not in a.txt: built in 1892",
-        "q: 1891 is not in its sentences",
-        r"u: pier.{0,20}\d{4} is in a.txt",
+        "q: this sentence is not in a.txt: built in 1892",
+        "q: the answer 1891 is in none of the question's sentences",
+        r"u: pier.{0,20}\d{4} should be absent, but is in a.txt",
     ]
 
 

@@ -45,7 +45,7 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
 
     assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
     for llm in ("simulated", "reader", "http://localhost:9/v1"):
-        with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm does not"):
+        with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm cannot replace"):
             setup(pipeline, dev, corpus=corpus, llm=llm)
 
 

@@ -139,7 +139,7 @@ class TestRecording:
     def test_of_something_else_cannot_be_replayed(self, scripted: Path, tmp_path: Path):
         (tmp_path / "kept.jsonl").write_text("\n", encoding="utf-8")
 
-        with pytest.raises(ValueError, match="holds no evaluation: make it with `record`"):
+        with pytest.raises(ValueError, match="records no evaluation: make one with `record`"):
             self.run(scripted, replay=tmp_path / "kept.jsonl")
 
     def test_holds_whole_pipelines_with_the_simulated_reader_in_one_file(self, corpus: Path, dev: Path, tmp_path: Path):

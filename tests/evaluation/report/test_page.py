@@ -140,7 +140,7 @@ def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
 
     brief = (tmp_path / "simulated" / "report.md").read_text().partition("## In brief")[2].partition("##")[0]
     assert "is higher than that of react (+25.0;" in brief
-    assert "; is not set against no_retrieval: there the simulated" in brief
+    assert "; is not set against no_retrieval: the simulated" in brief
     assert "is higher than that of no_retrieval (+75.0;" in (tmp_path / "real" / "report.md").read_text()
 
 

@@ -224,7 +224,7 @@ def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: P
     assert [row.label for row in recall.rows] == ["k 6", *methods, "k 3", "vanilla_local"]
     assert [row.label for row in of_paper.rows] == ["k 6", *methods]
     assert "Similarity Matching is vanilla_local_dense" in of_paper.note
-    assert "by default 0.5, which is right for the prior of its training" in of_paper.note
+    assert "by default 0.5. That suits the classifier's training" in of_paper.note
 
 
 def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
     table = tables(tmp_path)["cost"]
 
     assert {line[0]: line[5] for line in lines(table)[1:]}.items() >= times.items()
-    assert "another number of concurrent questions" in table.note
+    assert "both runs had the same number of those" in table.note
 
 
 def test_time_is_relative_to_a_run_over_the_same_dataset(tmp_path: Path) -> None:

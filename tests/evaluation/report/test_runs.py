@@ -105,7 +105,7 @@ def test_a_last_line_that_was_never_finished_is_left_out(tmp_path: Path) -> None
     (run,) = read_runs([folder])
 
     assert len(run.predictions) == 2
-    assert "never finished" in run.warnings[0]
+    assert "incomplete and left out" in run.warnings[0]
 
 
 def test_whole_predictions_are_read_again_by_id(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_missing_is_reported(tmp_path: Path) -> None:
         read_runs([tmp_path / "nowhere"])
     with pytest.raises(ValueError, match="holds no run"):
         read_runs([tmp_path])
-    with pytest.raises(ValueError, match="There is no run to report"):
+    with pytest.raises(ValueError, match="There are no runs to report"):
         read_runs([])
     (write_run(tmp_path / "run", predictions(1, 2)) / "config.json").unlink()
     with pytest.raises(ValueError, match=r"has no config\.json"):

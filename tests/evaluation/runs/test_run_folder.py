@@ -91,9 +91,9 @@ class TestResuming:
     @pytest.mark.parametrize(
         ("again", "message"),
         [
-            ({"limit": 2}, "is of the question 'q.', which is not in this run: raise the limit"),
+            ({"limit": 2}, "is for the question 'q.', which is not in this run: raise the limit"),
             ({"top_k": 3}, "other settings: top_k was null and is now 3. Choose another output folder"),
-            ({"chosen": [OTHER, *QUESTIONS[1:]]}, "the id 'q0' is of another question"),
+            ({"chosen": [OTHER, *QUESTIONS[1:]]}, "the id 'q0' belongs to another question"),
             ({"chosen": first_with(answers=("a thing",))}, OTHER_GOLD),
             ({"chosen": first_with(supporting_ids=("p1",))}, OTHER_GOLD),
         ],
@@ -155,7 +155,7 @@ class TestResuming:
         path = output / "predictions.jsonl"
         path.write_text("{\n" + path.read_text())
 
-        with pytest.raises(ValueError, match=r"line 1, is not a prediction .*: delete the line"):
+        with pytest.raises(ValueError, match=r"line 1, is not a prediction .*: delete it"):
             run(boxes, output=output)
 
     @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])

@@ -119,7 +119,7 @@ class TestRun:
             ({"limit": 0}, "concurrency and limit must be at least 1"),
             ({"retries": -1}, "retries at least 0"),
             ({"deadline": 0}, "deadline over 0"),
-            ({"chosen": []}, "no question to run"),
+            ({"chosen": []}, "no questions to run"),
             ({"chosen": [QUESTIONS[0], QUESTIONS[0]]}, "Two questions have the id 'q0'"),
         ],
     )

@@ -43,7 +43,7 @@ class TestWhatItAnswers:
 
         assert (step.action, step.answer) == (Action.ANSWER, "Dora Stern")
         assert bool(step.thought) is not must_answer, "a forced answer continues the end of the prompt, in every format"
-        assert step.label is (None if form == "tags" else Label.CORRECT)
+        assert step.label is Label.CORRECT
 
     @for_each("form", *FORMATS)
     def test_wrongly_when_one_is_missing_and_labels_it_so(self, reader, form: str):
@@ -53,7 +53,7 @@ class TestWhatItAnswers:
 
         assert step.action is Action.ANSWER
         assert [scores[name] for name in ("acc", "acc_word", "em", "f1")] == [0, 0, 0, 0]
-        assert step.label is (None if form == "tags" else Label.INCORRECT)
+        assert step.label is Label.INCORRECT
 
     def test_a_passage_of_the_same_title_or_a_title_alone_is_not_the_passage(self, reader):
         assert read_step(reader(), state(HOPS, ["p1", "p2", "p4"]), must_answer=True).answer != "Dora Stern"

@@ -80,7 +80,7 @@ class TestWhatItAsks:
         assert lacking.count(Action.ANSWER) / seeds == pytest.approx(0.3, abs=off)
         assert enough.count(Action.SEARCH) / seeds == pytest.approx(0.3, abs=off)
 
-    @for_each("form", "text", "json", "tools", "tags")
+    @for_each("form", "text", "json", "tools")
     def test_each_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
         first = reader(source_choice="first")
         item = next_queries(first, state(HOPS, max_steps=9), 3, reply_format=form, tools=TWO_TOOLS)

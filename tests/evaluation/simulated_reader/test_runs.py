@@ -212,8 +212,7 @@ def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build,
 @pytest.mark.parametrize("name", quick("prefrag", "react", "react_mix", "mspr"))
 def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
-    for form in ("text", "json", "tools", "tags"):
-        # Tags have no label, so it is requested separately.
+    for form in ("text", "json", "tools"):
         replies = {"reply_format": form, "self_evaluation": False, "answer_format": {"cite": False}}
         replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
         if name == "prefrag":

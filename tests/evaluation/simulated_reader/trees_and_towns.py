@@ -14,7 +14,7 @@ from prefrag.evaluation.simulated_reader import SimulatedReader
 
 # A rate over few seeds in the quick tests, and how far off it may be.
 AT_A_RATE = pytest.mark.parametrize(("seeds", "off"), [(40, 0.25), pytest.param(400, 0.06, marks=pytest.mark.slow)])
-FORMATS = ("text", "json", "guided", "tools", "tags")
+FORMATS = ("text", "json", "guided", "tools")
 TWO_TOOLS = [
     {"name": "Search_Local", "description": "Your own documents.", "source": "local"},
     {"name": "Search_Web", "description": "The web.", "source": "web"},

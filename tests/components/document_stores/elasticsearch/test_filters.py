@@ -25,7 +25,7 @@ def title(operator: str, value: Any, field: str = "meta.title") -> dict[str, Any
     {"operator": "OR", "conditions": [COUNTRY, {"operator": "NOT", "conditions": [title("==", "Linz")]}]},
 )
 def test_a_comparison_of_titles_or_texts_is_refused(filters: dict[str, Any]):
-    with pytest.raises(FilterError, match="cannot filter by '(meta.)?(title|content)'.*another field"):
+    with pytest.raises(FilterError, match="cannot filter by '(meta.)?(title|content)'.*another metadata field"):
         filter_clause(filters)
 
 

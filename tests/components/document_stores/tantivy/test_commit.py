@@ -35,6 +35,24 @@ class TestDocumentsAtHand:
             ]
 
 
+class TestLongTexts:
+    @pytest.fixture
+    def birds(self, store, monkeypatch):
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_WORDS", 2)
+        often = [passage(f"grey {n}", "grey grey", "Grey") for n in range(4)]
+        store.write_documents([*often, passage("heron", "heron"), passage("ibis", "ibis"), passage("tern", "tern")])
+        return store
+
+    def test_in_a_large_index_are_searched_by_their_rarest_words(self, birds, monkeypatch):
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit.LARGE", 7)
+        assert set(ids(birds.search("grey heron tern"))) == {"heron", "tern"}
+        # A word that no document has leaves its place to others.
+        assert set(ids(birds.search("grey heron zebra"))) == {"heron", *(f"grey {n}" for n in range(4))}
+
+    def test_in_other_indexes_by_all_words(self, birds):
+        assert len(birds.search("grey heron ibis tern")) == 7
+
+
 class TestFrequencies:
     def test_document_frequencies(self, store):
         store.write_documents(
