@@ -6,29 +6,18 @@ from tests.for_each import for_each
 KITTENS = "In the first week feed every two hours, in the second every three, from the fourth week every six."
 
 
-def said(question: str, sentence: str, answer: str) -> bool:
+@for_each(
+    "question, sentence, answer, is_other",
+    ("How often are they fed in the second week?", KITTENS, "every two hours", True),
+    ("How many visitors came in 2024?", "In 2025 it had 6,140 visitors, more than in 2024.", "6,140", True),
+    ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415", True),
+    ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss", True),
+    ("How often are they fed in the 2nd week?", KITTENS, "three", False),
+    ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours", False),
+    ("What was founded before 1930?", "The yard was founded in 1912.", "1912", False),
+    ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss", False),
+    ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss", False),
+)
+def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str, is_other: bool):
     begin = sentence.index(answer)
-    return is_of_another_time(question, sentence, begin, begin + len(answer))
-
-
-@for_each(
-    "question, sentence, answer",
-    ("How often are they fed in the second week?", KITTENS, "every two hours"),
-    ("How many visitors came in 2024?", "In 2025 it had 6,140 visitors, more than in 2024.", "6,140"),
-    ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415"),
-    ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
-)
-def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str):
-    assert said(question, sentence, answer)
-
-
-@for_each(
-    "question, sentence, answer",
-    ("How often are they fed in the 2nd week?", KITTENS, "three"),
-    ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours"),
-    ("What was founded before 1930?", "The yard was founded in 1912.", "1912"),
-    ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss"),
-    ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss"),
-)
-def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(question: str, sentence: str, answer: str):
-    assert not said(question, sentence, answer)
+    assert is_of_another_time(question, sentence, begin, begin + len(answer)) is is_other
