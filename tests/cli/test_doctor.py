@@ -62,13 +62,17 @@ class TestIndex:
         assert "a reader answers" in found["model"][0]["text"]
         assert found["judge"][0]["text"] == "Trees judge, without a model"
 
-    def test_one_of_ones_own_is_counted(self, corpus: Path):
+    def test_one_of_ones_own_is_counted_and_a_damaged_one_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")
-
         code, found = examined()
-
         assert code == 0
         assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default holds 3 passages")
+        folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
+        for file in folder.rglob("*.store"):
+            file.write_bytes(b"broken")
+        code, found = examined()
+        assert code != 0
+        assert "index the documents again" in found["index"][0]["advice"]
 
     def test_an_absent_one_is_a_problem_with_the_way_out(self, corpus: Path):
         prefrag("index", corpus, "--no-web", "--index", "papers")
@@ -78,17 +82,6 @@ class TestIndex:
         assert code == 3
         assert found["index"][0]["status"] == "problem"
         assert found["index"][0]["advice"] == "Make it with: prefrag index YOUR_FILES --index notes. There are: papers"
-
-    def test_a_damaged_one_is_a_problem(self, corpus: Path):
-        prefrag("index", corpus, "--no-web")
-        folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
-        for file in folder.rglob("*.store"):
-            file.write_bytes(b"broken")
-
-        code, found = examined()
-
-        assert code != 0
-        assert "index the documents again" in found["index"][0]["advice"]
 
 
 class TestModel:
