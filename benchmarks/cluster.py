@@ -1,10 +1,10 @@
-"""Kill nodes of an Elasticsearch cluster that is being filled, rebuilt or asked: nothing may be lost or half done.
+"""Kill nodes of an Elasticsearch cluster while it is filled, rebuilt or asked, and check that nothing is lost or mixed.
 
-Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``, and kills one
-with SIGKILL at ten points: when a certain share of an index has been filled or rebuilt (the node of its primary shard,
-the node of its copy, or the rebuild itself), and while it is asked. After each kill all passages must be there and of
-one edition of the corpus: at once, or, if the command said that it failed, after repeating it. A partial answer or a
-query that was sent out is a failure, too.
+Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``. At ten points,
+kills with SIGKILL the node of an index's primary shard, the node of its copy, or the rebuild itself: when a certain
+share of the index was filled or rebuilt, or while questions are asked. After each kill, all passages must be there and
+from one edition of the corpus. If the command failed, this must hold after repeating the command. A partial answer or
+a query that was sent out also counts as a failure.
 
     python -m benchmarks.cluster --start COMMAND [--passages 8000]
 """
@@ -35,7 +35,8 @@ _START_SECONDS = 120.0
 _WORK_SECONDS = 120.0
 _ANSWERS = 20
 _EDITIONS = ("One", "Two")
-# What is being done, what is killed, and what share of the passages must have been written by then.
+# What is being done; whether the primary's node, the copy's node or the rebuild is killed; and after which share of the
+# passages.
 POINTS = (
     *(("index", kind, share) for kind, share in (("p", 0.1), ("p", 0.5), ("r", 0.5))),
     *(("rebuild", kind, share) for kind, share in (("p", 0.1), ("r", 0.5), ("self", 0.1), ("self", 0.5))),
@@ -73,7 +74,7 @@ class Cluster:
                 return
             except Exception:
                 time.sleep(0.5)
-        raise SystemExit(f"The cluster is not green within {_START_SECONDS:g} s: see the logs in {self._folder}.")
+        raise SystemExit(f"The cluster was not green within {_START_SECONDS:g} s: see the logs in {self._folder}.")
 
     def kill(self, index: str, kind: str) -> str:
         """Kill the node that holds the primary shard of an index (`p`) or its copy (`r`)."""
@@ -94,7 +95,6 @@ class Cluster:
 
 
 def main() -> None:
-    """Kill ten times, and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", required=True, help="the command that starts a node in the foreground")
     parser.add_argument("--passages", type=int, default=8000)
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def run(cluster: Cluster, folder: Path, passages: int) -> int:
-    """Go through the ten points, and return how many of them went wrong."""
+    """Kill at the ten points, and return at how many of them something went wrong."""
     os.environ |= {
         "PREFRAG_ELASTICSEARCH_URL": ",".join(cluster.urls),
         "PREFRAG_DATA_DIR": str(folder / "data"),
@@ -134,7 +134,7 @@ def run(cluster: Cluster, folder: Path, passages: int) -> int:
 def one_point(
     cluster: Cluster, folder: Path, passages: int, work: str, kind: str, share: float, number: int
 ) -> tuple[list[str], str]:
-    """Kill once, and return what is wrong afterwards, and what happened."""
+    """Kill once, and return a list of what is wrong afterwards, and a description of what happened."""
     old, new = (str(folder / f"{edition}.jsonl") for edition in _EDITIONS)
     index = f"new{number}" if work == "index" else "k"
     rebuild = ["--rebuild"] if work == "rebuild" else []
@@ -169,7 +169,7 @@ def one_point(
     if code:
         cluster.start()
         if again := _index(new, index, *rebuild).wait(_WORK_SECONDS):
-            problems.append(f"exit code {again} when it was repeated")
+            problems.append(f"exit code {again} when the command was repeated")
         problems += _find_missing(cluster, index, passages, "Two")
     if rebuild and len(left := cluster.client.indices.get(index="k.*")) != 1:
         problems.append(f"{len(left)} indexes are left")
@@ -188,7 +188,9 @@ def _find_missing(cluster: Cluster, index: str, passages: int, edition: str) -> 
     cluster.client.cluster.health(index=index, wait_for_status="yellow", timeout="30s")
     of_edition = _count(cluster, index, query={"match": {"content": f"Ada{edition}"}})
     found = (of_edition, _count(cluster, index))
-    return [] if found == (passages, passages) else [f"{found[0]:,} of {found[1]:,} passages are of edition {edition}"]
+    return (
+        [] if found == (passages, passages) else [f"{found[0]:,} of {found[1]:,} passages are from edition {edition}"]
+    )
 
 
 def _index(corpus: str, index: str, *options: str) -> subprocess.Popen[bytes]:

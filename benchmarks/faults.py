@@ -1,15 +1,15 @@
-"""Faults of the model server, the index, Elasticsearch and the audit log: what a client of the service gets, and when.
+"""What a client of the service gets, and when, if the model server, an index, Elasticsearch or the audit log fails.
 
-Starts a model server that misbehaves on demand and ``prefrag serve`` over an index of the demo corpus with short
-deadlines. Asks once for each fault, and prints the status, the seconds, and whether the request ended within the
-deadline of a run plus two seconds. The command fails if a request took longer, or if a remote model was called although
-the audit log could not be written. The web is off.
+Starts a model server that misbehaves on demand, and ``prefrag serve`` over an index of the demo corpus, with short
+deadlines and without the web. Asks once for each fault, and prints the status, the seconds, and whether the request
+ended within the deadline of a run plus two seconds. The command fails if a request took longer, or if a remote model
+was called although the audit log could not be written.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
-    python -m benchmarks.faults --kills 50    # only kill the server during uploads and deletions, 50 times
-    python -m benchmarks.faults --greedy 3    # only ask with one key beside three with 330 hanging questions each
-    python -m benchmarks.faults --rolling 32  # only restart two servers behind nginx in turn, under 32 clients
-    python -m benchmarks.faults --cuts 20     # only cut short the files of the index under the server, 20 times
+    python -m benchmarks.faults --kills 50    # instead, kill the server 50 times during uploads and deletions
+    python -m benchmarks.faults --greedy 3    # instead, ask with one key while three have 330 hanging questions each
+    python -m benchmarks.faults --rolling 32  # instead, restart two servers behind nginx in turn, under 32 clients
+    python -m benchmarks.faults --cuts 20     # instead, cut the files of a served index short, 20 times
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _LARGE_BYTES = 50_000_000
 
 
 class Reply(BaseHTTPRequestHandler):
-    """One reply of the model server; its methods are the faults."""
+    """Handles a request to the model server; most methods are faults."""
 
     protocol_version = "HTTP/1.1"
     server: Server
 
     def do_GET(self) -> None:
-        """List the model."""
+        """List one model, as a healthy server does."""
         self.send(200, {"object": "list", "data": [{"id": "simulated", "object": "model"}]})
 
     def do_POST(self) -> None:
@@ -61,7 +61,7 @@ class Reply(BaseHTTPRequestHandler):
         self.server.fault(self)
 
     def send(self, status: int, body: Any, length: int | None = None, **headers: str) -> None:
-        """Send a reply, as JSON unless it is bytes, with a content length that may be false."""
+        """Send a reply, as JSON unless it is bytes; a given length need not be the real one."""
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         headers = {"content-type": "application/json", "content-length": str(length or len(payload)), **headers}
@@ -82,7 +82,7 @@ class Reply(BaseHTTPRequestHandler):
         self.send(status, {"error": {"message": "The simulated server refuses."}}, **headers)
 
     def hang(self, drip: bool = False) -> None:
-        """Hang until the client leaves, silently or sending a byte every second."""
+        """Do not answer until the client leaves; with ``drip``, send a byte every second."""
         if drip:
             self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
         while not select.select([self.connection], [], [], 1.0)[0]:
@@ -106,10 +106,7 @@ class Reply(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """The model server.
-
-    ``fault`` sends each reply; ``calls`` counts them.
-    """
+    """The model server; ``fault`` sends each reply, and ``calls`` counts the calls."""
 
     daemon_threads = True
 
@@ -146,7 +143,7 @@ FAULTS: dict[str, Callable[[Reply], None]] = {
     "a reply of 50 MB": lambda reply: reply.complete("x" * _LARGE_BYTES),
 }
 
-# How the file of the audit log breaks under a running server.
+# Ways to break the file of the audit log under a running server.
 AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
     "audit log: none": Path.touch,
     "audit log: its folder is gone": lambda log: log.parent.rmdir(),
@@ -157,7 +154,7 @@ AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
 
 
 class Table:
-    """Ask once for each fault, and print a line of the table.
+    """Asks once for each fault, and prints a line of the table.
 
     :param limit: The most seconds that a request may take.
     :param only: Try only faults whose name contains this text.
@@ -171,7 +168,7 @@ class Table:
         print(f"{'fault':<32} {'status':>6} {'seconds':>8}  in time  what the client reads")
 
     def ask(self, fault: str, url: str, pipeline: str = "prefrag") -> None:
-        """Ask a question while there is a fault."""
+        """Ask a question while this fault is active, and print its line."""
         if self.only not in fault:
             return
         self._asked += 1
@@ -205,13 +202,13 @@ def serve(data: Path, pipeline: str, **environment: str) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
     url = f"http://127.0.0.1:{port}"
-    # Do not wait for /ready: it needs servers that are down here.
+    # Waiting for /ready would take forever, because it needs servers that are down here.
     with process(*command, ready=f"{url}/live", PREFRAG_DATA_DIR=str(data), **environment):
         yield url
 
 
 def damage(folder: Path) -> None:
-    """Invert every hundredth byte of the files of an index, in place."""
+    """Invert every hundredth byte of an index's files, in place."""
     for file in (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".json", ".lock")):
         content = bytearray(file.read_bytes())
         for place in range(0, len(content), 100):
@@ -226,7 +223,7 @@ def find_index(data: Path) -> Path:
 
 
 def break_audit_log(table: Table, model: Server, data: Path, environment: dict[str, str]) -> list[str]:
-    """Ask a model that counts as remote while its calls cannot be logged; list the faults that let a call out."""
+    """Ask a model that counts as remote while calls cannot be logged; return the faults under which a call was sent."""
     log, let_out = data / "audit" / "audit.jsonl", []
     log.parent.mkdir()
     # The model server also acts as the proxy, so it sees calls to any host.
@@ -320,9 +317,9 @@ def main() -> None:
         model.server_close()
         table.ask("model down", url)
     if let_out:
-        raise SystemExit(f"Calls that do not agree with the audit log: {', '.join(let_out)}.")
+        raise SystemExit(f"Calls were sent without a log, or not sent despite one: {', '.join(let_out)}.")
     if table.late:
-        raise SystemExit(f"Not within {table.limit:g} s: {', '.join(table.late)}.")
+        raise SystemExit(f"Not answered within {table.limit:g} s: {', '.join(table.late)}.")
 
 
 if __name__ == "__main__":

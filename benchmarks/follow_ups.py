@@ -1,4 +1,4 @@
-"""Count how often the rules for follow-ups are right: ``python -m benchmarks.follow_ups CANARD.json``.
+"""Count how often the rules that rewrite follow-ups are right: ``python -m benchmarks.follow_ups CANARD.json``.
 
 CANARD (https://sites.google.com/view/qanta/projects/canard) is a list of objects with ``History`` (the title of the
 page, its section, then questions and answers in turn), ``Question`` and ``Rewrite``, or one such object per line.
@@ -22,14 +22,14 @@ def _words(text: str) -> set[str]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read the questions, in the published form or as lines."""
+    """Read the questions, from a list as published or from lines."""
     text = path.read_text(encoding="utf-8")
     rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
     return [{key.casefold(): value for key, value in row.items()} for row in rows]
 
 
 def main(path: str, half: str = "reported") -> None:
-    """Count over one half of the pages, ``tuned`` or ``reported``, divided by the hash of their titles."""
+    """Count over one half of the pages, ``tuned`` or ``reported``; a hash of the title decides which one."""
     count: Counter[str] = Counter()
     for row in read(Path(path)):
         title, _, *said = row["history"]

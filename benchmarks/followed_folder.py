@@ -1,13 +1,13 @@
-"""`prefrag FOLDER`: how soon an existing index answers, and whether index and folder agree after random changes.
+"""Measure how soon `prefrag FOLDER` answers from an existing index, and check the index after random changes.
 
     python -m benchmarks.followed_folder [--data FILE] [--files N] [--rounds N] [--changes N]
 
-Each file is one passage, by default of `reading/train.jsonl` beside the checkout, repeated if there are too few. The
-first start of the command indexes a folder of them. Each round starts it anew, and asks a question that the folder
-answers until it is answered; the processor time is that of the server until then (Linux), without that of reading the
-folder. Then, while the last of these servers runs, files are added, changed, moved and deleted, and folders moved, at
-random, until the index holds each file with its present content, and no other. Memory is the peak of all processes of
-the command together, with shared memory counted once (Linux, PSS), measured twice a second.
+Each file is one passage, by default from `reading/train.jsonl` beside the checkout; passages are repeated if there are
+too few. The first start of the command indexes the folder. Each round starts the command again, and asks a question
+until the folder's answer comes. The processor time (Linux) is that of the server until then, without reading the
+folder. In the last round, files are then added, changed, moved and deleted at random, and folders moved. The benchmark
+waits until the index holds each file with its present content, and no other. Memory is the peak of all processes of the
+command together (Linux, PSS: shared memory counts once), measured twice a second.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _QUESTION = "Which building stands at the quay of Pellhaven?"
 
 
 class Service:
-    """The command on a folder."""
+    """A running `prefrag FOLDER`."""
 
     def __init__(self, port: int, process: int) -> None:
         self.process = process
@@ -51,7 +51,7 @@ class Service:
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def answer(self) -> bool:
-        """Ask, and return whether the passage was found."""
+        """Ask the question, and return whether the reply has the answer."""
         try:
             reply = self.client.post("/prefrag/run", json={"question": _QUESTION})
         except httpx.TransportError:
@@ -59,7 +59,7 @@ class Service:
         return "customs house" in reply.raise_for_status().text
 
     def state(self) -> dict[str, Any]:
-        """Return how far the folder has been read."""
+        """Return the state of the folder: how far it was read."""
         [collection] = self.client.get("/collections").json()["collections"]
         return collection["folder"]
 
@@ -77,14 +77,14 @@ class Service:
     def watch_memory(self) -> None:
         """Record the peak memory of all processes together until the command ends."""
         while Path(f"/proc/{self.process}/smaps_rollup").exists():
-            # A process that ends meanwhile has no file, or an empty one.
+            # The file of a process that has just ended is empty or gone.
             with suppress(OSError, IndexError):
                 rolls = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in self._family()]
                 self.peak = max(self.peak, sum(int(each.split("Pss:")[1].split()[0]) for each in rolls))
             time.sleep(0.5)
 
     def cost(self) -> str:
-        """Say what all processes of the command have cost so far."""
+        """Describe the processor time and memory of all processes so far."""
         return f"{self.all_processor_seconds():.1f} s of processor time, at most {self.peak / 1024:.0f} MiB"
 
     def _family(self) -> list[str]:
@@ -109,11 +109,11 @@ def start(folder: Path) -> Iterator[Service]:
 
 
 def wait(condition: Callable[[], object], seconds: float = 0.02) -> float:
-    """Wait for a condition, and return the seconds that it took."""
+    """Wait until a condition holds, and return the seconds that it took."""
     began = time.perf_counter()
     while not condition():
         if time.perf_counter() - began > _DEADLINE_SECONDS:
-            raise SystemExit("It took too long.")
+            raise SystemExit(f"A condition did not hold within {_DEADLINE_SECONDS:g} s.")
         time.sleep(seconds)
     return time.perf_counter() - began
 
@@ -128,7 +128,7 @@ def fill(folder: Path, data: Path, files: int) -> None:
 
 
 def change(folder: Path, number: int) -> None:
-    """Change something in the folder."""
+    """Make a random change in the folder."""
     file = random.choice(sorted(random.choice(sorted(path for path in folder.iterdir() if path.is_dir())).iterdir()))
     match random.randrange(9):
         case 0 | 1:
@@ -138,14 +138,14 @@ def change(folder: Path, number: int) -> None:
         case 4 | 5:
             file.rename(file.with_name(f"moved-{number}.txt"))
         case 6 | 7:
-            # Keep one file, because an empty folder may be the mount point of an absent drive.
+            # One file stays, because an empty folder would be taken for the mount point of an absent drive.
             file.unlink() if len(os.listdir(file.parent)) > 1 else file.touch()
         case _:
             file.parent.rename(folder / f"moved-{number}")
 
 
 def is_same(folder: Path) -> bool:
-    """Check whether the index holds each file with its content, and no other."""
+    """Check whether the index holds each file with its present content, and no other."""
     store = TantivyDocumentStore(path=str(index_path(folder.name)))
     held = {(each.meta["file_path"], each.meta["file_hash"]) for each in store.iterate_documents()}
     return held == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}
@@ -174,7 +174,7 @@ def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 
                         time.sleep(random.choice((0, 0, 0.01, 0.5)))
                     later = wait(lambda: is_same(folder), 1.0)
                     print(f"{changes} changes to {files} files: index and folder agreed {later:.1f} s after the last")
-                    print(f"from the start to then {service.cost()}, load {os.getloadavg()[0]:.1f}")
+                    print(f"from the start until then {service.cost()}, load {os.getloadavg()[0]:.1f}")
         print(f"median of the first answers {median(seconds):.1f} s")
     finally:
         shutil.rmtree(place)

@@ -1,4 +1,4 @@
-"""Measure the judge's small trees on the dev questions: accuracy with intervals, and area under the curve.
+"""Measure the judge's trees on the dev questions: accuracy with intervals, and area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
     python benchmarks/judge.py --shipped
@@ -6,13 +6,15 @@
 
 The steps come from runs over the two simulated sources of each corpus (its field `source`), with the queries of the
 simulated reader, a perfect judge, the top 5 of 50 candidates after the title ranker, and at most three searches per
-question. "First kept" are runs like those of the pipelines, which keep the result of the first search. Intervals are
-from 1,000 bootstrap samples of questions. Also shown are the share that the commoner verdict alone gets right, and how
-often needed results are kept and others left, each with its count and Wilson's interval. The trees are trained on the
-train questions of all datasets and on files at home; the shipped file is the result with seed 7 (`--shipped` reads it
-and trains nothing). `--elsewhere` also trains them once without each dataset. `--model` instead calls the language
-model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF) on this many steps of
-the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
+question. "First kept" are runs that, like the pipelines, keep the result of the first search without judging it.
+Intervals are from 1,000 bootstrap samples of questions. Also shown are the accuracy of always giving the commoner
+verdict, and how often needed results are kept and others left, each with its count and Wilson's interval.
+
+The trees are trained on the train questions of all datasets and on questions about a user's own files. The shipped file
+is the result with seed 7; `--shipped` measures it without training. `--elsewhere` also trains once without each
+dataset. `--model` instead compares the language model that the environment names (PREFRAG_JUDGE_BASE_URL,
+PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF) with the trees, on this many steps of each dataset's judged runs and with the
+prompt of the pipelines.
 """
 
 import argparse
@@ -61,17 +63,16 @@ Numbers = Callable[[Sequence[JudgedStep]], list[float]]
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument(
-        "--home", type=Path, default=shared / "data" / "reading" / "train.jsonl", help="questions over long texts"
+        "--home", type=Path, default=shared / "data" / "reading" / "train.jsonl", help="questions on long texts"
     )
     parser.add_argument("--seed", type=int, default=7, help="the seed of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
-    parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
-    parser.add_argument("--shipped", action="store_true", help="measure the trees that are shipped, without training")
+    parser.add_argument("--elsewhere", action="store_true", help="also train without the measured dataset")
+    parser.add_argument("--shipped", action="store_true", help="measure the shipped trees, without training")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -106,7 +107,7 @@ def main() -> None:
 
 
 def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
-    """Simulate the steps of both kinds of runs."""
+    """Simulate both kinds of runs, and return their steps by kind."""
     questions, passages = dataset.read()
     texts = {passage.id: passage for passage in passages}
     with two_sources(passages, seed) as sources:
@@ -117,7 +118,7 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
 
 
 def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print how the language model judges some steps, and how the trees do."""
+    """Print how well the language model judges some steps, and how well the trees do."""
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
@@ -148,7 +149,7 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 
 def score_with(trees: BoostedTrees) -> Numbers:
-    """Make a function that scores steps with the trees' probability, or 1 for passages of a kind unknown to them."""
+    """Return a function that scores steps with the trees' probability, or 1 if they do not know such passages."""
     return lambda steps: [
         1.0 if find_unknown(trees, one.features) else keep_probability(trees, one.features) for one in steps
     ]
@@ -174,7 +175,7 @@ def report(
 
 
 def describe(right: Sequence[bool]) -> str:
-    """Write a share with its count and Wilson's interval, which treats the steps of a question as independent."""
+    """Describe a share with its count and Wilson's interval, as if the steps of a question were independent."""
     if not right:
         return "none"
     share = wilson(100 * sum(right) / len(right), len(right))
@@ -182,7 +183,7 @@ def describe(right: Sequence[bool]) -> str:
 
 
 def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:
-    """Compute the middle 95% of the accuracies of bootstrap samples of questions."""
+    """Return the bounds of the middle 95% of the accuracies over bootstrap samples of questions."""
     of_question: dict[str, list[bool]] = {}
     for one, correct in zip(steps, right, strict=True):
         of_question.setdefault(one.question_id, []).append(correct)
@@ -197,7 +198,7 @@ def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> t
 
 
 def time_verdict(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
-    """Print the time of a verdict over the embedded index: trees and features of five new and ten shown passages."""
+    """Print the time of a verdict (features and trees) over the embedded index, on five new and ten shown passages."""
     questions, passages = dataset.read()
     with two_sources(passages, seed) as sources:
         wall, work = [], []

@@ -1,8 +1,8 @@
 """Kill a server and its indexing process at many points of an upload and of a deletion, and compare folder and index.
 
-At each point SIGKILL hits the whole group of processes, as from a container or a machine that is out of memory; then
-the server starts again. Files and index must agree, with all files as before the change or all as after it (as after
-it if the change was acknowledged), and nothing else may be left in the folder of the uploads.
+At each point SIGKILL ends the whole group of processes, as if a container or a machine had no memory left; then the
+server starts again. Files and index must agree. Either all files must be as before the change, or all as after it; if
+the change was acknowledged, all as after it. Nothing else may be left in the folder of the uploads.
 
     python -m benchmarks.faults --kills 50
 
@@ -41,7 +41,7 @@ _TEXT = "The board of the harbour met in May and spoke of buoys, boats and the t
 
 
 class KilledServer:
-    """A server over a folder of data, killed again and again.
+    """A server over a folder of data, which can be killed and started again.
 
     :param data: The folder, which must be empty.
     """
@@ -82,7 +82,7 @@ class KilledServer:
         raise SystemExit(f"The server did not start:\n{(self.data / 'log').read_text()[-3000:]}")
 
     def kill(self) -> None:
-        """Kill the server and all processes that it has started."""
+        """Kill the server and all processes that it started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -105,7 +105,7 @@ class KilledServer:
             return False
 
     def processor_seconds(self) -> float:
-        """Sum up the processor time of the processes that the server has started."""
+        """Add up the processor time of the processes that the server started, without its own."""
         ticks = 0
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -115,7 +115,7 @@ class KilledServer:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def find_differences(self) -> tuple[dict[str, str], list[str]]:
-        """Return the uploaded files, and how they differ from the index."""
+        """Return the uploaded files, and descriptions of how they differ from the index."""
         if self._is_shared:
             files, wrong, passages = _read_shared()
         else:
@@ -127,7 +127,7 @@ class KilledServer:
         held: dict[str, set[str]] = {}
         for passage in passages:
             held.setdefault(Path(passage.meta["file_path"]).name, set()).add(passage.meta["file_hash"])
-        wrong += [f"{each} is indexed, but there is no file" for each in held.keys() - files.keys()]
+        wrong += [f"{each} is indexed, but its file is missing" for each in held.keys() - files.keys()]
         wrong += [
             f"{name} differs from the index" for name in files if held.get(name) != {fingerprint(files[name].encode())}
         ]
@@ -135,10 +135,10 @@ class KilledServer:
 
 
 def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
-    """Read the files that Elasticsearch keeps, any leftovers beside them, and what it has indexed."""
+    """Read the files that Elasticsearch keeps, any leftovers, and the indexed passages."""
     with connect_elasticsearch() as client:
         deadline = time.monotonic() + START_DEADLINE_SECONDS
-        # Wait until the new server has finished the interrupted change.
+        # The new server first has to finish the interrupted change.
         while client.exists(index=UPLOAD_INDEX, id="lock:kept") and time.monotonic() < deadline:
             time.sleep(0.2)
         client.indices.refresh(index=UPLOAD_INDEX)
@@ -164,7 +164,7 @@ def kill_series(points: int, data: Path) -> list[str]:
     try:
         for number in range(points):
             kind = "upload" if number % 3 else "delete"
-            # Make the same change twice first, so that the timing is that of the change and not of imports.
+            # The same change is first made twice, so that the timing does not include imports.
             for again in range(2):
                 began, spent = time.monotonic(), server.processor_seconds()
                 change, _ = _make_change(server, kind, f"{number}-{again}")
@@ -182,7 +182,7 @@ def kill_series(points: int, data: Path) -> list[str]:
             server.start()
             found, wrong = server.find_differences()
             if found not in (before, after):
-                wrong.append("the files are neither those before nor those after")
+                wrong.append("the files are neither as before the change nor as after it")
             if acknowledged and found != after:
                 wrong.append("an acknowledged change is lost")
             seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if found == after else 'undone'}"] += 1
@@ -199,7 +199,7 @@ def kill_series(points: int, data: Path) -> list[str]:
 
 
 def _make_change(server: KilledServer, kind: str, version: str) -> tuple[Callable[[], bool], dict[str, str]]:
-    """Return a change and the files expected after it: one replaced and two added, or one deleted."""
+    """Return a change, and the files expected after it: one replaced and two added, or one deleted."""
     before, _ = server.find_differences()
     if kind == "upload":
         names = ("keep.txt", f"a{version}.txt", f"b{version}.txt")

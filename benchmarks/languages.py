@@ -1,7 +1,7 @@
-"""Measure the search by words in other languages: ``python -m benchmarks.languages FOLDER``.
+"""Measure word search in languages other than English: ``python -m benchmarks.languages FOLDER``.
 
 ``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` makes the folder. A question of
-``languages.jsonl`` counts as found if one of the first five passages contains its sentence.
+``languages.jsonl`` counts as found if one of the first five passages contains the question's gold sentence.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ def _plain(text: str) -> str:
 
 
 def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
-    """Index a folder."""
     store = TantivyDocumentStore(path=path, language=language)
     passages: DocumentStore = store
     index([folder], store=passages)
@@ -35,7 +34,7 @@ def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
 
 
 def main(folder: str) -> None:
-    """Print the recall of each language: alone, analysed as English and as itself, and together with all others."""
+    """Print the recall of each language, alone (analysed as English and as itself) and in one index with all others."""
     lines = (ROOT / "evaluation" / "own_files" / "languages.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
 
@@ -44,7 +43,7 @@ def main(folder: str) -> None:
         found = ((one, [_plain(each.content or "") for each in store.search(one["question"], TOP_K)]) for one in asked)
         return sum(any(_plain(one["sentences"][0]) in text for text in texts) for one, texts in found)
 
-    print(f"language: of {len(questions) // len(LANGUAGES)} found as english, as itself, among all as english")
+    print(f"language: found of {len(questions) // len(LANGUAGES)} as English, as itself, among all as English")
     with tempfile.TemporaryDirectory() as kept:
         together = make(Path(folder), f"{kept}/all", "english")
         for kind, language in LANGUAGES.items():

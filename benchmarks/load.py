@@ -1,9 +1,9 @@
-"""Steady load on the served application, and the memory it takes.
+"""Measure the served application under steady load: runs per second, lost replies and memory.
 
 Starts a simulated model server (300 ms per reply) and ``prefrag serve`` over the demo index, asks with 64 clients for
-sixty seconds, and prints the runs per second beside the ideal, lost and mixed-up replies, and the memory of the serving
-processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs per second.
-Model server, clients and serving processes share the machine.
+sixty seconds, and prints the runs per second compared with the ideal, the lost and mixed-up replies, and the memory of
+the serving processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs per
+second. Model server, clients and serving processes share the machine.
 
     python -m benchmarks.load [--workers 2] [--seconds 60] [--clients 64]
     python -m benchmarks.load --stream --clients 200  # chat streams, more than the server takes: it refuses the rest
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 @contextmanager
 def process(*command: str, ready: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server until the block ends."""
+    """Run a server until the block ends; the block starts when the address ``ready`` answers 200."""
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(command, env={**os.environ, **environment}, stdout=log, stderr=log)
         try:
@@ -67,7 +67,7 @@ def process(*command: str, ready: str, **environment: str) -> Iterator[subproces
 
 
 def processes_of(parent: int) -> list[int]:
-    """List a process and those that it started, as Linux reports them."""
+    """Return the ids of a process and of those that it started, as Linux reports them."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return [parent, *(grandchild for child in children for grandchild in processes_of(int(child)))]
 
@@ -81,12 +81,12 @@ def resident_mb(pid: int) -> float:
 
 @dataclass
 class Tally:
-    """What the clients saw.
+    """The results of all clients.
 
-    :param took: Seconds of each run, from its first request to its end.
-    :param lost: Runs that ended in anything but an answer.
-    :param crossed: Runs with the text of another run.
-    :param refused: Requests that the server refused with a time to wait, and that the client repeated after it.
+    :param took: The seconds of each run, from its first request to its end.
+    :param lost: The number of runs that ended without an answer.
+    :param crossed: The number of runs that got the reply to another one.
+    :param refused: The number of requests that the server told the client to repeat later.
     """
 
     took: list[float] = field(default_factory=list)
@@ -139,7 +139,7 @@ async def load(
 
 
 async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask over REST, and return the seconds to wait before a retry, 0 with an answer."""
+    """Ask over REST, and return the seconds to wait before a retry; 0 if there was an answer."""
     reply = await http.post(f"{url}/prefrag/run", json={"question": f"Where was {token} born?"})
     if wait := _wait(reply):
         return wait
@@ -150,7 +150,7 @@ async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally)
 
 
 async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask over the chat protocol, as a stream, and return the seconds to wait before a retry, 0 with an answer."""
+    """Ask with a chat stream, and return the seconds to wait before a retry; 0 if there was an answer."""
     body = {"model": "prefrag", "stream": True, "messages": [{"role": "user", "content": f"Where was {token} born?"}]}
     async with http.stream("POST", f"{url}/v1/chat/completions", json=body) as reply:
         if wait := _wait(reply):
@@ -199,7 +199,7 @@ async def watch_live(url: str) -> AsyncIterator[list[float]]:
 
 
 async def measure_largest(url: str) -> None:
-    """Send the largest requests that are allowed, one after the other, and print how long ``/live`` had to wait."""
+    """Send the largest allowed requests one after the other, and print how long ``/live`` took meanwhile."""
     blanks = " " * 900_000
     turns = [{"role": role, "content": "x" * 20} for _ in range(9_000) for role in ("user", "assistant")]
     values = {"field": "meta.year", "operator": "in", "value": list(range(100_000))}

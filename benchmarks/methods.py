@@ -1,14 +1,14 @@
-"""Model calls, retrievals and documents of every method, against the rules of its paper.
+"""Count the model calls, retrievals and documents of every method, and check them against the rules of its paper.
 
 Runs twenty questions through each pipeline, over the demo index and the corpus that replaces the web, with the
-simulated model server and its script `methods`: four questions of each of five kinds, from one search to a run that
-never ends by itself.
+simulated model server and its script `methods`. There are four questions of each of five kinds, from a single search to
+a run that never ends by itself.
 
-    python -m benchmarks.methods                                     # every pipeline that has a rule here
+    python -m benchmarks.methods                                     # every pipeline with rules
     python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
     python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # also compares the seconds
 
-Ends with an error if a method breaks its rule. A pipeline without a rule is only counted.
+The command fails if a method breaks a rule. A pipeline without rules is only counted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOP_K = 5
 
 @dataclass(frozen=True)
 class Run:
-    """The exact counts of one kind of run, as the paper's limits and the script determine them.
+    """The counts of a run.
 
     :param reasoner: Calls of the reasoner.
     :param judge: Calls of the judge.
@@ -55,7 +55,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """Count a run."""
+        """Read the counts of a result."""
         calls, counts = result["usage"]["calls"], result["counts"]
         return cls(
             calls.get("reasoner", 0),
@@ -70,8 +70,9 @@ class Run:
 class Rule:
     """The rules of a method.
 
-    :param statements: The statements of the paper, each with its test of one result.
-    :param runs: The exact counts of each kind of run; empty if the paper leaves them open.
+    :param statements: Statements of the paper, each with a check of one result.
+    :param runs: The exact counts for each kind of run, by the paper's limits and the script; empty if the paper leaves
+        them open.
     """
 
     statements: dict[str, Callable[[Result], bool]]
@@ -85,12 +86,12 @@ def calls(result: Result, *callers: str) -> int:
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
-    """Select the steps with this action that retrieved something."""
+    """Return the steps with this action that searched."""
     return [step for step in result["steps"] if step["action"] == action and step["searched"]]
 
 
 def supplements(result: Result) -> int:
-    """Count the supplementary retrievals, which belong to the step of the doubted answer."""
+    """Count the supplementary retrievals, which are made in the step of the doubted answer."""
     return len(steps(result, "answer"))
 
 
@@ -114,24 +115,26 @@ REFLECTING = {
     "at most one supplement (B.3)": lambda result: supplements(result) <= 1,
 }
 JUDGED = {
-    "one judge call a retrieval step, none for the first (equation 3)": lambda result: (
+    "one judge call per retrieval step, none for the first (equation 3)": lambda result: (
         calls(result, "judge") == max(0, len(steps(result, "search")) - 1)
     ),
     "the local source first in every step (3.2)": lambda result: all(
         step["searched"][0] == "local" for step in steps(result, "search")
     ),
-    "used = local ones kept + all of the web; web = switches + supplements (A.6)": _prefrag_counts,
+    "used = kept local retrievals + all of the web; web = switches + supplements (A.6)": _prefrag_counts,
 }
 CHOSEN = {
     "no judge": lambda result: calls(result, "judge") == 0,
-    "one source a step, the next one at the next step (A.4, 4.2)": lambda result: all(
+    "one source per step, the next one in the next step (A.4, 4.2)": lambda result: all(
         len(step["searched"]) == 1 for step in steps(result, "search")
     ),
 }
 
 
 def _documents(most: Callable[[Result], int]) -> dict[str, Callable[[Result], bool]]:
-    return {"top-k 5 of each retrieval used (4.1)": lambda result: len(result["documents"]) <= most(result)}
+    return {
+        "at most top-k 5 documents per used retrieval (4.1)": lambda result: len(result["documents"]) <= most(result)
+    }
 
 
 def _action(result: Result) -> str:
@@ -157,10 +160,10 @@ _PATIENT = Rule(
                 for before, after in itertools.pairwise(steps(result, "search"))
             )
         ),
-        "a supplement searches the other source alone": lambda result: all(
+        "a supplement searches only the other source": lambda result: all(
             step["searched"] == ["web"] for step in steps(result, "answer")
         ),
-        "all that was found is used": lambda result: result["counts"]["used"] == result["counts"]["total"],
+        "all retrievals are used": lambda result: result["counts"]["used"] == result["counts"]["total"],
         **REFLECTING,
         **USED,
     },
@@ -173,13 +176,13 @@ _DR_RAG = Rule(
 _MSPR = Rule(
     {
         "the local source first (MSPR, III.C)": lambda result: result["steps"][0]["searched"] == ["local"],
-        "one source a step (MSPR, III.B)": lambda result: all(
+        "one source per step (MSPR, III.B)": lambda result: all(
             len(step["searched"]) == 1 for step in steps(result, "search")
         ),
-        "one label a local retrieval, none for the web (MSPR, III.A, III.C)": lambda result: (
+        "one label per local retrieval, none for the web (MSPR, III.A, III.C)": lambda result: (
             calls(result, "judge") == result["counts"]["total_local"]
         ),
-        "after a local retrieval that is labelled False the web is next (MSPR, III.C)": lambda result: all(
+        "after a local retrieval labelled False, the web is next (MSPR, III.C)": lambda result: all(
             after["searched"] == ["web"]
             for before, after in itertools.pairwise(step for step in result["steps"] if step["searched"])
             if before["verdict"] and not before["verdict"]["status"]
@@ -211,13 +214,13 @@ _CRAG = Rule(
         "the web once after Incorrect or Ambiguous, never after Correct (4.3)": lambda result: (
             result["counts"]["total_web"] == calls(result, "rewriter") == (_action(result) != "correct")
         ),
-        "Incorrect shows the web's passages alone (4.3)": lambda result: (
+        "Incorrect shows only the web's passages (4.3)": lambda result: (
             _action(result) != "incorrect" or {document["source"] for document in result["documents"]} == {"web"}
         ),
-        "documents and strips of a search are scored once each, those of the web as strips alone (4.4, 4.5)": (
+        "one call scores a search's documents and one its strips; of the web, only strips (4.4, 4.5)": (
             lambda result: 1 <= calls(result, "judge") <= 2 + result["counts"]["total_web"]
         ),
-        "at most five strips a search (CRAG, B.2)": lambda result: all(
+        "at most five strips per search (CRAG, B.2)": lambda result: all(
             sum(strip["kept"] for strip in event["strips"]) <= 5
             for event in result["trace"]
             if event["kind"] == "strips"
@@ -291,7 +294,7 @@ RULES = {
             "one retrieval, with the question (Self-RAG, 3.3)": lambda result: (
                 result["counts"]["total"] == 1 and result["steps"][0]["query"] == result["question"]
             ),
-            "an answer and its critique from each passage, and nothing else (Self-RAG, algorithm 1)": lambda result: (
+            "one call per passage, for an answer and its critique, no others (Self-RAG, algorithm 1)": lambda result: (
                 calls(result) == calls(result, "critic") == len(result["documents"])
             ),
             **USED,
@@ -308,7 +311,7 @@ RULES = {
         {
             **ONE_CALL,
             **USED,
-            "one retrieval below the threshold, none from there on (Adaptive Retrieval, 6)": lambda result: all(
+            "one retrieval below the threshold, otherwise none (Adaptive Retrieval, 6)": lambda result: all(
                 result["counts"]["total"] == event["retrieves"]
                 for event in result["trace"]
                 if event["kind"] == "popularity"
@@ -317,14 +320,14 @@ RULES = {
     ),
     "adaptive_rag": Rule(
         {
-            "one class a question, by no model (Adaptive-RAG, 3.2)": lambda result: (
+            "one class per question, without a model (Adaptive-RAG, 3.2)": lambda result: (
                 sum(event["kind"] == "question_class" for event in result["trace"]) == 1
                 and calls(result) == calls(result, "reasoner")
             ),
-            "no retrieval, one, or IRCoT's eight at most, by the class (Adaptive-RAG, 3.1)": lambda result: (
+            "by the class, no retrieval, one, or at most IRCoT's eight (Adaptive-RAG, 3.1)": lambda result: (
                 result["counts"]["total"] in _RETRIEVALS[result["question_class"]["chosen"]]
             ),
-            "one call, or IRCoT's nine at most (Adaptive-RAG, 3.1)": lambda result: (
+            "one call, or at most IRCoT's nine (Adaptive-RAG, 3.1)": lambda result: (
                 calls(result) == 1 or (result["question_class"]["chosen"] == "multi_step" and calls(result) <= 9)
             ),
         }
@@ -333,7 +336,7 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """Return the kind of each run with a demo question, whose token makes the model play that kind."""
+    """Return pairs of a kind of run and a demo question with a token that makes the model play this kind."""
     texts = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     return [(n % KINDS, f"{texts[n % len(texts)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
@@ -346,9 +349,9 @@ async def run_all(name: str, chosen: Iterable[tuple[int, str]]) -> list[tuple[in
 
 
 def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
-    """List the rules that a method breaks, in words."""
+    """Describe the rules that a method breaks."""
     found = [
-        f"{text}: not in {count} of {len(runs)} runs"
+        f"{text}: broken in {count} of {len(runs)} runs"
         for text, keeps in rule.statements.items()
         if (count := sum(not keeps(result) for _, result in runs))
     ]
@@ -360,7 +363,7 @@ def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
 
 
 def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
-    """Write the means per question of a method."""
+    """Return a method's row of the table, with means per question."""
     results = [result for _, result in runs]
 
     def mean(value: Callable[[Result], float]) -> str:
@@ -405,7 +408,6 @@ HEAD = (
 
 
 def write_table(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as a Markdown table."""
     lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
     return "\n".join(
@@ -414,10 +416,7 @@ def write_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def measure(names: Sequence[str], count: int) -> bool:
-    """Print the table and the rules of each method.
-
-    :returns: Whether all methods kept their rules.
-    """
+    """Print the table and the rules of each method, and return whether all methods kept their rules."""
     rows, lines, kept = [], [], True
     for number, name in enumerate(names):
         try:
@@ -439,7 +438,7 @@ def measure(names: Sequence[str], count: int) -> bool:
                 *(f"  {what}" for what in rule.statements),
             ]
     print(
-        f"Means per question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
+        f"Means per question over {count} questions; `most`: the most model calls of a run; `forced`: number of runs.\n"
     )
     print(write_table(rows))
     print("\nThe rules of each:")

@@ -7,9 +7,9 @@ It is a bare ASGI application, because it shares the machine with the measured p
 
 The script ``prefrag`` plays a run of three searches, four reasoner calls and two verdicts, the first True and the
 second False. The script ``methods`` plays five kinds of runs (see MethodsScript) for any of the shipped pipelines. A
-token such as Q-12345 in the question comes back in every query, analysis and answer, so that a client can see whether
-it got the reply to another one. A script of your own is a JSON file with a list of
-``{"contains": ..., "reply": ...}``: the first entry whose text is in the prompt gives the reply.
+token such as Q-12345 in the question is repeated in every query, analysis and answer, so that a client can see whether
+the reply is to its own question. You can write a script as a JSON file with a list of
+``{"contains": ..., "reply": ...}``; the first entry whose text is in the prompt gives the reply.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
 class PrefragScript:
-    """The replies of one PrefRAG run, which depend only on the prompt, except for the order of the verdicts."""
+    """The replies of one PrefRAG run; all but the verdicts, which alternate, depend only on the prompt."""
 
     def __init__(self) -> None:
-        # The runs that have had their first verdict; the second removes a run, so the set stays small.
+        # The runs that had their first verdict; the second verdict removes the run, so that the set stays small.
         self._judged: set[str] = set()
 
     def __call__(self, prompt: str) -> str:
@@ -77,15 +77,16 @@ class MethodsScript:
 
     0. One search, then the answer.
     1. Two searches, then the answer.
-    2. Two searches, then an answer that is doubted; after the supplement it stands.
-    3. Three searches, then an answer that is doubted; after the supplement it continues to search, and never stops.
-    4. It searches and never stops.
+    2. Two searches, then an answer that is doubted, and the same answer after the supplement.
+    3. Three searches, then an answer that is doubted; after the supplement, searches that never stop.
+    4. Searches that never stop.
 
-    An evaluator's scores mean, for the five kinds: Correct, Incorrect, Ambiguous, Correct, Incorrect.
+    For these five kinds, the scores for CRAG's evaluator mean Correct, Incorrect, Ambiguous, Correct, Incorrect.
 
-    If there are several tools, it takes each in turn. The verdicts of a run are True and False in turn. Doubt is an
-    INCORRECT label if the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is
-    answered. In a chain of thought each sentence but the last is a search, and its first token is unlikely.
+    If there are several tools, the runs take them in turn. The verdicts of a run alternate between True and False. An
+    answer is doubted by an INCORRECT label if the prompt asks for a label, or else by the first review. A prompt that
+    offers no tool is answered. In a chain of thought, each sentence but the last is a search, and its first token is
+    unlikely.
     """
 
     SEARCHES = (1, 2, 2, 3, len(_HOPS))
@@ -93,7 +94,7 @@ class MethodsScript:
     RELEVANCE = (10, 0, 5, 10, 0)
 
     def __init__(self) -> None:
-        # How many verdicts and reviews each run has had; use each token for one run only.
+        # How many verdicts and reviews each run had. Each token must be used for one run only.
         self._given: Counter[tuple[str, str]] = Counter()
 
     def __call__(self, prompt: str) -> str:
@@ -120,7 +121,7 @@ class MethodsScript:
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         if prompt.endswith(_NEXT_SENTENCE):
             sentences = prompt.rpartition(_SENTENCES)[2].count("\n") - 1
-            # A chain of thought begins by searching for the question.
+            # A chain of thought has first searched for the question.
             if kind < len(self.SEARCHES) - 1 and sentences >= self.SEARCHES[kind] - 1:
                 return f"So the answer is: answer {token}."
             return f"The {_HOPS[min(sentences, len(_HOPS) - 1)]} hop of {token} is found."

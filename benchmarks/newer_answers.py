@@ -1,8 +1,8 @@
-"""What the reader answers if two documents of different dates say different things, with and without the dates.
+"""Measure the reader's answers when a newer document changes something, with and without the documents' dates.
 
     python -m benchmarks.newer_answers
 
-The questions are those of `evaluation/own_files/changed.yaml`, each read over its two documents.
+The questions, and the two documents that each is asked over, are in `evaluation/own_files/changed.yaml`.
 """
 
 from __future__ import annotations

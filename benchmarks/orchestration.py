@@ -1,17 +1,18 @@
-"""The CPU time that a PrefRAG run adds to its model and retrieval calls.
+"""Measure the CPU time that a PrefRAG run adds to its model and retrieval calls.
 
-Three retrievals, two judge calls and four reasoner calls over the shipped YAML, with a model and sources that answer at
-once from a script, so that only the engine, the components and the prompts take time.
+A run of the shipped YAML has three retrievals, two judge calls and four reasoner calls. Model and sources answer from a
+script at once, so that only the engine, the components and the prompts take time.
 
     python -m benchmarks.orchestration [--runs 200]
 
-With a folder of questions and their corpus, half of it on the web, it counts the tokens that such runs read instead. A
-token is four characters, and counts as cached if an earlier prompt of the run begins with the same text up to there.
-The queries and verdicts are those of the script, or of the simulated reader.
+`--data` names a folder with questions and their corpus, half of which is on the web. Then the tokens that such runs
+read are counted instead. A token is four characters; it counts as cached if an earlier prompt of the run is the same up
+to that token. Queries and verdicts come from the script, or from the simulated reader.
 
     python -m benchmarks.orchestration --data hotpotqa [--simulated]
 
-With ``--http`` it measures the processor time of such runs with a model server in another process, replying at once.
+With ``--http``, the processor time of such runs is measured, with a model server in another process that replies at
+once.
 
     python -m benchmarks.orchestration --data hotpotqa --http
 """
@@ -42,7 +43,7 @@ from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-# About as long as the passages of the public multi-hop corpora.
+# The passages are about as long as those of the public multi-hop corpora.
 TEXT = "A passage of some eighty words that says one thing or another about its subject. " * 6
 
 
@@ -62,14 +63,14 @@ async def measure(runs: int) -> None:
     assert result["counts"]["total"] == 3
     spent = sorted(spent[20:])
     print(
-        f"CPU a run over {runs} runs (time.process_time, scripted model and sources): "
+        f"CPU per run over {runs} runs (time.process_time, scripted model and sources): "
         f"median {statistics.median(spent):.1f} ms, 95th percentile {spent[int(0.95 * len(spent))]:.1f} ms"
     )
 
 
 @component
 class CountedModel:
-    """Replies from the script or the simulated reader, and counts the tokens that it is sent."""
+    """Replies from the script or the simulated reader, and counts the tokens that are sent to it."""
 
     model_host, served_by, context_window = "localhost", "one", 131_072
     sent: ClassVar[dict[str, list[str]]] = {}
@@ -89,7 +90,7 @@ class CountedModel:
         else:
             reply = ChatMessage.from_assistant(self.script(prompt))
         earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
-        # These are prompts, not paths: comparing by character is intended.
+        # `commonprefix` compares by character, which is wrong for paths but right for prompts.
         cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
         earlier.append(prompt)
         reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}

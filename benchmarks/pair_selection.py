@@ -48,7 +48,7 @@ SELECTIONS = (("cis", 4), ("cis", 6), ("cfs", 4), ("cfs", 6))
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a question's classifier selects from."""
+    """The documents and pairs that the classifier selects from, for one question."""
 
     question: Question
     documents: list[Document]
@@ -56,7 +56,6 @@ class Candidates:
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
@@ -108,7 +107,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Selected:
-    """What was selected: for each question the share of gold passages, the number of documents, the milliseconds."""
+    """For each question, the share of gold passages selected, the number of documents, and the milliseconds."""
 
     shares: list[float]
     documents: list[int]
@@ -116,7 +115,6 @@ class Selected:
 
 
 def select(given: Sequence[Candidates], classifier: PairClassifier) -> Selected:
-    """Select documents for each question."""
     classifier.warm_up()
     result = Selected([], [], [])
     for one in given:
@@ -130,7 +128,7 @@ def select(given: Sequence[Candidates], classifier: PairClassifier) -> Selected:
 
 
 def write(one: Selected) -> str:
-    """Write the means, with the interval of the recall."""
+    """Describe the means, with the interval of the recall."""
     [recall] = intervals(100 * np.asarray(one.shares)[:, None])
     return (
         f"recall {100 * mean(one.shares):.1f} ({recall.low:.1f} to {recall.high:.1f}), {mean(one.documents):.1f} "
@@ -139,7 +137,7 @@ def write(one: Selected) -> str:
 
 
 def write_all(runs: Sequence[Selected]) -> str:
-    """Write the means of several trainings, and their spread."""
+    """Describe the means over several trainings, and their spread."""
     recalls = [100 * mean(one.shares) for one in runs]
     return (
         f"recall {mean(recalls):.1f} ± {np.std(recalls):.1f}, {mean(mean(one.documents) for one in runs):.1f} documents"

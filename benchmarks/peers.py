@@ -1,13 +1,13 @@
-"""Processor time of PrefRAG beside the agents of other frameworks, with the same questions, index and model server.
+"""Compare the processor time of PrefRAG and of other frameworks' agents, with the same questions, indexes and model.
 
     make peers [DATA=.../hotpotqa]
     .venv-peers/bin/python -m benchmarks.peers --data .../hotpotqa [--questions 40] [--rounds 3]
 
-The frameworks run in turn, each in a process of its own. The model server is another process and replies at once from a
+The frameworks run in turn, each in a process of its own. The model server, in another process, replies at once from a
 script: three searches and an answer for an agent with tools; three searches (one of them in both sources) and two
 verdicts for PrefRAG; a grade for each of five passages, a new query and an answer for corrective retrieval. All search
-the same two indexes of ours by the same call, whose time is measured separately: the rest is orchestration, including
-the client of the model.
+the same two indexes of this project by the same call, whose time is measured separately. The rest of the time is
+orchestration, including the model's client.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ OWN, WEB = "Search the user's own documents. Prefer this.", "Search the web, whe
 
 
 class ToolModel(ModelServer):
-    """Calls the tools that are offered, grades one passage, or replies as PrefRAG's script does; counts its calls."""
+    """Calls the offered tools, grades a passage, or replies as PrefRAG's script does, and counts the calls."""
 
     def __init__(self) -> None:
         super().__init__(PrefragScript(), 0.0)
         self._calls = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request; `/v1/calls` returns the number of calls since it was last asked."""
+        """Serve one request; `/v1/calls` returns the number of calls since the last time it was asked."""
         if scope["path"] != "/v1/calls":
             await super().__call__(scope, receive, send)
             return
@@ -68,7 +68,7 @@ class ToolModel(ModelServer):
         if not (tools := [tool["function"]["name"] for tool in request.get("tools") or ()]):
             return super()._completion(request)
         if "Grade" in tools[0]:
-            # About one passage in five is graded irrelevant, so that the web is asked.
+            # About one passage in five is graded irrelevant, so that the web is searched.
             size = len(request["messages"][-1]["content"])
             name, arguments = tools[0], {"relevant": "no" if size % 5 == 0 else "yes"}
         else:
@@ -148,7 +148,7 @@ def langgraph_agent(address: str, search: Search) -> Ask:
 
 
 class Graded(TypedDict):
-    """The state of the corrective retrieval graph."""
+    """The state of the graph for corrective retrieval."""
 
     question: str
     passages: list[str]
@@ -157,7 +157,7 @@ class Graded(TypedDict):
 
 
 def langgraph_crag(address: str, search: Search) -> Ask:
-    """Corrective retrieval as in LangGraph's tutorial: grade each passage, and ask the web if one is irrelevant."""
+    """Corrective retrieval as in LangGraph's tutorial: grade each passage, and search the web if one is irrelevant."""
     from langchain_core.prompts import ChatPromptTemplate
     from langchain_openai import ChatOpenAI
     from langgraph.graph import END, START, StateGraph
@@ -265,7 +265,7 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
 
 
 def table(rounds: list[dict[str, dict[str, float]]]) -> str:
-    """Write the medians over the rounds, one line per framework, the quickest first."""
+    """Return the medians over the rounds as a table, the quickest framework first."""
     names = {
         name: {column: statistics.median(one[name][column] for one in rounds) for column in rounds[0][name]}
         for name in rounds[0]
@@ -286,7 +286,7 @@ def main(data: Path, questions: int, rounds: int) -> None:
     found = []
     with process(*own, "--serve", str(port), ready=f"{address}/models"):
         for turn in range(rounds):
-            # Each round begins with another framework, so that changes of the machine's load affect all alike.
+            # Each round begins with another framework, so that changes in the machine's load affect all of them alike.
             names = [*PEERS][turn % len(PEERS) :] + [*PEERS][: turn % len(PEERS)]
             one = {}
             for name in names:
@@ -301,7 +301,7 @@ def main(data: Path, questions: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    # The web is an index, and telemetry is off.
+    # The web is an index, so no query is sent out; telemetry is off.
     os.environ |= {"PREFRAG_WEB": "on", "HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)

@@ -1,9 +1,9 @@
-"""The threshold of Adaptive Retrieval: the one with the most right answers on train, and how it does on dev.
+"""Choose the threshold of Adaptive Retrieval that gives the most right answers on train, and measure it on dev.
 
 Answers each question with one retrieval (`vanilla_local`) and with none (`no_retrieval`), counts the passages that
-mention the things in the question, and chooses the threshold as the authors' notebook does. The simulated reader only
-knows by heart the share of questions set by `--memory`, regardless of popularity. So the best threshold for it is to
-retrieve always, and its figures show what each threshold saves and costs. Only a model can show the method's worth.
+mention the things in the question, and chooses the threshold as the authors' notebook does. The simulated reader knows
+by heart the share of questions set by `--memory`, however popular their subjects are. So always retrieving is best for
+it, and its figures show what each threshold saves and costs. Only a real model can show what the method is worth.
 
     python -m benchmarks.popularity hotpotqa musique --data FOLDER
     python -m benchmarks.popularity hotpotqa --data FOLDER --llm http://127.0.0.1:8000/v1
@@ -28,15 +28,15 @@ THRESHOLDS = (0, 1, 3, 10, 30, 100)
 
 @dataclass(frozen=True)
 class Answered:
-    """A question, answered in both ways."""
+    """A question that was answered both with and without a retrieval."""
 
-    popularity: float  # the number of passages; -1 if the question names nothing, and so is always retrieved for
-    retrieved: bool  # whether the answer with a retrieval is right
-    known: bool  # whether the answer without a retrieval is right
+    popularity: float  # the number of passages; -1 if the question names nothing, so that a retrieval is always made
+    retrieved: bool  # whether the answer with a retrieval was right
+    known: bool  # whether the answer without a retrieval was right
 
 
 def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[Answered]:
-    """Run both pipelines on the questions of a split, and count the passages."""
+    """Run both pipelines on the questions of a split, and count the passages that mention what each question names."""
     questions, corpus = folder / f"{split}.jsonl", folder / "corpus.jsonl"
     policy = {"memory": memory} if llm == "simulated" else {}
     right = {}
@@ -58,14 +58,14 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
 
 
 def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
-    """Measure a threshold: the share of right answers, and of questions with a retrieval, in percent."""
+    """Return the percentages of right answers, and of questions with a retrieval, for a threshold."""
     searched = [one.popularity < threshold for one in answered]
     right = [one.retrieved if search else one.known for one, search in zip(answered, searched, strict=True)]
     return 100 * sum(right) / len(right), 100 * sum(searched) / len(searched)
 
 
 def choose(answered: list[Answered]) -> float:
-    """Choose the threshold with the most right answers; if equal, the lowest, which searches least."""
+    """Return the threshold with the most right answers; of several, the lowest, which searches least."""
     candidates = sorted({0.0, math.inf, *(one.popularity for one in answered if one.popularity >= 0)})
     return max(candidates, key=lambda threshold: (measure(answered, threshold)[0], -threshold))
 

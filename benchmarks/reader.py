@@ -1,13 +1,14 @@
-"""Measure the reader in two pipelines: exact match, F1, the answers given and right, and the evidence for the others.
+"""Measure the reader in two pipelines: exact match, F1, the answers that are given, and the evidence for the others.
 
     python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev] [--only demo]
 
-The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout), and the demo. In
+The datasets are those in `--data` (by default ../shared/data/multihop beside the checkout), and the demo. In
 `dr_rag_linked` the reader reads the five passages that the shipped pair trees select (in the demo, from both of its
-corpora in one index); in `prefrag` it runs the loop over a corpus that is split between the sources. Exact match and F1
+corpora in one index). In `prefrag` it runs the loop over a corpus that is split between the sources. Exact match and F1
 are over all answers, given or not. An answer is right if it contains a gold answer or has an F1 of at least 0.8.
-Evidence is measured on questions without an answer: the share of which a sentence contains a gold answer (except `yes`
-and `no`), and of which one comes from a gold passage. The 95% intervals are from 10,000 bootstrap samples of questions.
+Evidence is measured for the questions to which no answer was given: how often a shown sentence contains a gold answer
+(except `yes` and `no`), and how often one comes from a gold passage. The 95% intervals are from 10,000 bootstrap
+samples of questions.
 """
 
 from __future__ import annotations
@@ -46,16 +47,17 @@ COLUMNS = "n|exact match|F1|given|of these right|right, wrong|evidence holds the
 
 
 def main() -> None:
-    """Run the measurements and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
-    parser.add_argument("--model", help="the folder of a reader; by default the shipped one")
-    parser.add_argument("--threshold", type=float, help="the least probability; by default that of the reader's card")
+    parser.add_argument("--model", help="the folder of a reader; by default the shipped reader")
+    parser.add_argument(
+        "--threshold", type=float, help="the least probability of a given answer; by default the reader's own"
+    )
     parser.add_argument("--split", default="dev", choices=("dev", "train"))
     parser.add_argument("--only", nargs="+", default=[*DATASETS, "demo"], help="some of the datasets")
     parser.add_argument("--pipelines", nargs="+", default=PIPELINES)
-    parser.add_argument("--write", type=Path, help="a file for all results, JSON lines")
+    parser.add_argument("--write", type=Path, help="a JSON Lines file for all results")
     options = parser.parse_args()
     print(f"| {options.split} | pipeline | {COLUMNS.replace('|', ' | ')} |")
     print("|---" * (COLUMNS.count("|") + 3) + "|")
@@ -83,12 +85,12 @@ def main() -> None:
 
 
 def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict[str, Any]]:
-    """Answer all questions of a dataset, one after the other.
+    """Answer all questions of a dataset one after the other.
 
     :param pipeline: A loaded pipeline.
     :param questions: The file of the questions.
-    :param experiment: Its corpora.
-    :returns: For each question its scores, its result and the seconds of processor time.
+    :param experiment: The corpora.
+    :returns: For each question the scores, the result and the seconds of processor time.
     """
     setup = Setup(pipeline, experiment, questions)
     rows = []
@@ -119,7 +121,7 @@ def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict
 
 
 def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
-    """Write the line of a dataset.
+    """Return a dataset's row of the table.
 
     :param name: The name of the dataset.
     :param pipeline: The name of the pipeline.
@@ -137,7 +139,7 @@ def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def with_interval(values: list[float]) -> str:
-    """Write a mean with its interval.
+    """Describe a mean with its interval.
 
     :param values: One value per question.
     :returns: The mean, and the 95% interval in brackets; a dash if there is no value.

@@ -1,10 +1,10 @@
-"""Measure the embedded index (indexing, opening, queries, recall), Haystack's in-memory BM25 and Elasticsearch.
+"""Measure indexing, opening, queries and recall of the embedded index, compared with in-memory BM25 and Elasticsearch.
 
     python benchmarks/retrieval.py [--data FOLDER] [--passages 61000] [--elasticsearch URL]
 
-The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): one folder per
-dataset, with corpus.jsonl and dev.jsonl. Repeated passages get other ids, and half of their words another spelling, so
-that the vocabulary grows with the passages as in real text, while the other half still answers the questions.
+`--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
+dev.jsonl. To reach the number of passages, they are repeated with other ids, and half of the words are spelt
+differently. So the vocabulary grows as in real text, and the other half of the words still matches the questions.
 """
 
 import argparse
@@ -39,12 +39,13 @@ Search = Callable[[str, int], list[Document]]
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=61_000, help="how many passages to index")
-    parser.add_argument("--in-memory-queries", type=int, default=10, help="in-memory BM25 takes over a second each")
+    parser.add_argument(
+        "--in-memory-queries", type=int, default=10, help="questions for in-memory BM25, over a second each"
+    )
     parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -102,7 +103,7 @@ def with_server(
     corpora: dict[str, list[Document]],
     questions: dict[str, list[dict]],
 ) -> None:
-    """Measure an Elasticsearch server, on new indexes that are deleted afterwards."""
+    """Measure an Elasticsearch server, with new indexes that are deleted afterwards."""
     prefix = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
 
     def fill(name: str, documents: list[Document]) -> tuple[Search, float]:
@@ -133,7 +134,7 @@ def with_server(
 
 
 def repeat_passages(passages: list[Document]) -> Iterable[Document]:
-    """Yield the passages, then endless copies of them with other ids and other words."""
+    """Yield the passages, then copies of them without end, with other ids and other words."""
     copy = 0
     while True:
         for n, passage in enumerate(passages):
@@ -149,7 +150,7 @@ def repeat_passages(passages: list[Document]) -> Iterable[Document]:
 
 
 def respell(text: str, copy: int) -> str:
-    """Respell the words with an even number of letters, differently for each copy."""
+    """Spell the words with an even number of letters in another way, which differs for each copy."""
     return re.sub(
         r"\b(\w*?)([aeiou])(\w+)",
         lambda m: m[0] if len(m[0]) % 2 else f"{m[1]}{chr(97 + copy % 26)}{m[2]}{m[2]}{m[3]}",
@@ -158,13 +159,12 @@ def respell(text: str, copy: int) -> str:
 
 
 def read_questions(path: Path) -> list[dict]:
-    """Read the questions of a JSONL file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def reopen(path: str) -> tuple[float, float]:
-    """Measure the seconds to open an index and search it once, and to open it and count, each in a new process."""
+    """Return the mean seconds to open an index and use it once, by a search or a count, each time in a new process."""
     code = """
 import sys, time
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -181,7 +181,7 @@ print(time.perf_counter() - start)
 
 
 def time_queries(name: str, search: Search, texts: list[str]) -> float:
-    """Time top-5 searches, and return the median in seconds."""
+    """Time top-5 searches, and return the median seconds."""
     for query in texts[:3]:
         search(query, 5)
     wall, cpu = [], []
@@ -198,12 +198,11 @@ def time_queries(name: str, search: Search, texts: list[str]) -> float:
 
 
 def percentile_95(times: list[float]) -> float:
-    """Compute the 95th percentile."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Print the mean share of a question's gold passages among the five found, without and with the title ranker."""
+    """Print the mean share of gold passages among the first five found, without and with the title ranker."""
     ranker = TitleMatchRanker(top_k=5)
     alone, ranked = [], []
     for question in questions:
@@ -218,14 +217,13 @@ def recall(name: str, search: Search, questions: list[dict]) -> None:
 
 
 def measure_time(action: Callable[[], object]) -> float:
-    """Time an action in seconds."""
+    """Return the seconds that an action takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def report(name: str, value: str, how: str) -> None:
-    """Print one measurement."""
     print(f"{name:50} {value:>20}   ({how})", flush=True)
 
 

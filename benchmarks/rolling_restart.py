@@ -1,4 +1,4 @@
-"""Two servers behind nginx with its default time-outs: restart each under load, and ask a model that is slower."""
+"""Restart two servers behind nginx in turn under load; then stream from a model slower than nginx's time-out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Nginx:
         folder.mkdir()
 
     def point_to(self, *ports: int) -> None:
-        """Send all requests from now on to these ports."""
+        """Send all further requests to these ports."""
         servers = " ".join(f"server 127.0.0.1:{port};" for port in ports)
         text = _CONFIGURATION.format(folder=self.folder, servers=servers, port=self.port)
         (self.folder / "nginx.conf").write_text(text)
@@ -66,12 +66,12 @@ class Nginx:
 
 
 def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
-    """Restart each server once while clients ask, and return what went wrong."""
+    """Restart each server once while clients ask, then ask the silent model; return what went wrong."""
     model, delay = Server(), [0.1]
 
     def reply(call: Reply) -> None:
         time.sleep(delay[0])
-        # For the silence one call is enough, so answer at once.
+        # One call is enough to test the silence, so its reply is the answer.
         call.complete("Final Answer: Oslo" if delay[0] == silent_seconds else "")
 
     model.fault = reply
@@ -141,7 +141,7 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
 
 
 def start(server: ExitStack, port: int, environment: dict[str, str]) -> None:
-    """Start a server that ends with the stack."""
+    """Start a server that is stopped when the stack is closed."""
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port)]
     ready = f"http://127.0.0.1:{port}/ready"
     server.process = server.enter_context(process(*command, ready=ready, **environment))  # type: ignore[attr-defined]

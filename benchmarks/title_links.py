@@ -1,12 +1,12 @@
-"""Measure links by title: how often texts mention the title of a gold passage, and the time of a question.
+"""Measure links by title: how often texts mention the titles of gold passages, and how long finding links takes.
 
     python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
-The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): one folder per
-dataset, with corpus.jsonl and train.jsonl. The large index holds these passages and copies of them with other words,
-and most of its titles are capitalised words and phrases of the texts, so that texts mention many more titles than they
-do in a real corpus. The timed search finds eight passages whose titles the question or its first three BM25 passages
-mention; the BM25 search is not counted.
+`--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
+train.jsonl. The large index holds these passages and copies of them with other words. Most of its titles are
+capitalised words and phrases of the texts, so that texts mention many more titles than in a real corpus. The timed
+search finds eight passages whose titles the question or its first three BM25 passages mention; the time of the BM25
+search is not included.
 """
 
 import argparse
@@ -41,7 +41,6 @@ BATCH = 10_000
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
@@ -73,13 +72,13 @@ def main() -> None:
             path = Path(folder) / "large"
             write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
             report("large index: size", f"{size(path):,.0f} MB", f"{options.passages:,} passages")
-            # Ask in another process, because the memory of writing would be counted too.
+            # Questions are asked in another process, whose memory does not include that of writing the index.
             command = [sys.executable, __file__, "--data", str(options.data), "--questions-of", str(path)]
             subprocess.run(command, check=True)
 
 
 def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -> None:
-    """Print how often a question, or its first gold passage, mentions the title of another gold passage."""
+    """Print how often a question mentions a gold title, and how often its first gold passage mentions another one."""
     passages = {passage.id: passage for passage in corpus}
     known = {key_of(passage) for passage in corpus}
     in_question, in_first, in_either, titles = [], [], [], []
@@ -102,14 +101,13 @@ def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -
 
 
 def key_of(passage: Document) -> str:
-    """Get the key of a passage's title."""
     return title_key(str(passage.meta["title"]))
 
 
 def time_questions(
     name: str, store: TantivyDocumentStore, texts: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
-    """Time the search for links from questions and their first passages."""
+    """Time the search for passages linked from questions and their first passages."""
     retriever = retriever or TitleMentionRetriever(store)
     given = [(query, store.search(query, top_k=3)) for query in texts]
     for query, documents in given[:3]:
@@ -129,7 +127,7 @@ def time_questions(
 
 
 def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, texts: list[str]) -> None:
-    """Time the same on an Elasticsearch index, which is deleted afterwards."""
+    """Time the same searches in an Elasticsearch index, which is deleted afterwards."""
     os.environ["PREFRAG_ELASTICSEARCH_URL"] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
@@ -169,12 +167,11 @@ def rename_passages(passages: list[Document]) -> Iterator[Document]:
 
 
 def size(path: Path) -> float:
-    """Return the size of an index's files in megabytes."""
     return sum(file.stat().st_size for file in path.iterdir()) / 1e6
 
 
 def report_memory() -> None:
-    """Print this process's own memory, and that of mapped files, which the system could free at any time."""
+    """Print this process's own memory, and that of its mapped files, which the system can free at any time."""
     status = Path("/proc/self/status")
     if not status.exists():
         return

@@ -1,9 +1,9 @@
-"""Count the questions that are taken for something else, and the queries to the web that are held back.
+"""Count the questions that are not recognised as questions, and the web queries that are held back.
 
     python -m benchmarks.web_queries [--data FOLDER]
 
-The questions are those of the four datasets (dev and train), the demo and `reading/dev`. The queries are those of the
-simulated reader for the dev questions in six methods, with each corpus split between the sources.
+The questions are those of the four datasets (dev and train), the demo and `reading/dev`. The queries are those that six
+methods with the simulated reader write for the dev questions, with each corpus split between the sources.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     admit = RetrievalSource._admit_async
 
     async def count(self: RetrievalSource, request: Any) -> None:
-        # Count here, because the stand-in for the web lets every query pass.
+        # The queries are counted here, because the index in place of the web lets every query pass.
         if self.external and request.state is not None and not request.is_closed:
             queries[find_origin(one_line(request.query), request.state)] += 1
         await admit(self, request)

@@ -1,12 +1,12 @@
-"""Measure indexing and searching at the size of an encyclopedia, over generated passages of natural length.
+"""Measure indexing and searching at the size of an encyclopedia, with generated passages of natural length.
 
     python benchmarks/wikipedia_size.py [--passages 300000 1000000 3000000] [--index FOLDER] [--script latin]
 
-No text is read: words are drawn by the Zipf-Mandelbrot law, on average 100 per passage, and most of the common ones are
-words that an English index leaves out. A tenth of the rarer words are names, of which titles are made, and each passage
-mentions two titles of others. Each size is reached from the one before, and asked in a process of its own: a query is
-six words of one passage and its title. For 5.2 and 24 million passages the figures are extrapolated from the measured
-sizes by a power of the size, and marked as extrapolated.
+Words are drawn by the Zipf-Mandelbrot law, on average 100 per passage; most of the common ones are words that an
+English index leaves out. A tenth of the rarer words are names, which make up the titles. Each passage mentions the
+titles of two others. Each size is reached by adding to the one before, and asked in a new process: a query is the title
+and six words of one passage. The figures for 5.2 and 24 million passages, marked as extrapolated, follow from a power
+of the size fitted to the measured ones.
 """
 
 from __future__ import annotations
@@ -51,10 +51,9 @@ WIKIPEDIA = (5_200_000, 24_000_000)
 
 
 def main() -> None:
-    """Index and ask at each size, and extrapolate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=int, nargs="+", default=[300_000, 1_000_000, 3_000_000])
-    parser.add_argument("--index", type=Path, help="a new folder, in which the index is kept")
+    parser.add_argument("--index", type=Path, help="a new folder for the index")
     parser.add_argument("--script", choices=SCRIPTS, default="latin", help="the letters of the words")
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
@@ -89,10 +88,10 @@ def main() -> None:
 
 
 def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
-    """Make the passages with these numbers; each batch has its own seed, so that any range can be made by itself.
+    """Make the passages with these numbers; each batch has its own seed, so that any range can be made on its own.
 
     :param first: The number of the first passage, a multiple of :data:`TOGETHER`.
-    :param last: The number after the last one.
+    :param last: The number after that of the last passage.
     :param script: One of :data:`SCRIPTS`.
     :returns: The passages.
     """
@@ -117,7 +116,7 @@ def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
 
 
 def _vocabulary(script: str) -> list[str]:
-    """Make words, the commonest first, beginning with those that an index leaves out."""
+    """Make words, the commonest first; the first ones are words that an index leaves out."""
     consonants, vowels = SCRIPTS[script]
     syllables = ["".join(pair) for pair in product(consonants, vowels)]
     made = ["".join(some) for length in (2, 3, 4) for some in product(syllables, repeat=length)][:VOCABULARY]
@@ -167,7 +166,7 @@ def _query(store: TantivyDocumentStore, number: int) -> str:
 
 
 def extrapolate(sizes: list[int], measured: dict[str, list[float]]) -> None:
-    """Print what larger sizes would take, by fitting a power of the size to the measured ones by least squares."""
+    """Print what larger sizes would take, from a power of the size fitted to the measured ones by least squares."""
     for name, values in measured.items():
         slope, level = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-3)), 1)
         for passages in WIKIPEDIA:

@@ -1,9 +1,10 @@
-"""Processor time of a question to `prefrag` without a language model: cold, and with every encoding cached.
+"""Measure the processor time of a question to `prefrag` without a language model, with nothing and all encoded before.
 
     python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
 
-Asks the dev questions of a dataset over its whole corpus, as the user's documents, with the web closed. Each is asked
-twice in a row; the second time the encoder has read every passage. The encoder is timed apart, by its thread's clock.
+Asks the dev questions of a dataset over its whole corpus, as the user's documents, with the web closed. Each question
+is asked twice in a row; the second time, all encodings of passages are cached. The encoder's time is measured
+separately, by its thread's clock.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
-    """Adds up the processor time of all runs of the encoder."""
+    """A session that adds up the processor time of all runs of the encoder."""
 
     seconds, runs = 0.0, 0
 
@@ -67,7 +68,7 @@ async def measure(data: Path, limit: int) -> None:
         warm.append((time.process_time() - started) * 1_000)
         assert TimedSession.runs == read
     print(
-        f"{data.name}, {len(questions)} questions, {statistics.mean(searches):.1f} searches each, processor time a "
+        f"{data.name}, {len(questions)} questions, {statistics.mean(searches):.1f} searches each, processor time per "
         f"question (mean and median): without the encoder {statistics.mean(cold):.1f} and "
         f"{statistics.median(cold):.1f} ms; all cached {statistics.mean(warm):.1f} and {statistics.median(warm):.1f} "
         f"ms; the encoder {statistics.mean(encoder):.0f} ms in {TimedSession.runs / len(questions):.1f} runs"

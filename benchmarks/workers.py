@@ -1,9 +1,9 @@
-"""Measure how much faster an evaluation is in two processes than in one: the ratio of wall seconds, run in turns.
+"""Measure how much faster an evaluation is in two processes than in one, by wall seconds, in turns.
 
     python -m benchmarks.workers [--dataset FOLDER] [--pipeline NAME] [--limit N] [--rounds N]
 
 The dataset is a folder with dev.jsonl and corpus.jsonl, by default 2WikiMultiHopQA beside the checkout. The simulated
-reader answers, so that this machine does all the work. Starting the processes counts.
+reader answers, so that this machine does all the work. The time includes starting the processes.
 """
 
 from __future__ import annotations

@@ -8,27 +8,7 @@ from typing import Any
 
 import typer
 
-from prefrag.cli.ask import (
-    DeadlineOption,
-    FiltersOption,
-    FolderOption,
-    KindOption,
-    MaxStepsOption,
-    PipelineOption,
-    PreferOption,
-    QuietOption,
-    SinceOption,
-    SourceOption,
-    TopKOption,
-    UntilOption,
-    WebOption,
-    check_result,
-    is_extractive,
-    load,
-    read_options,
-    run,
-    set_up,
-)
+from prefrag.cli import ask
 from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
@@ -45,33 +25,33 @@ _HELP = """\
 
 
 def chat(
-    pipeline: PipelineOption = "prefrag",
+    pipeline: ask.PipelineOption = "prefrag",
     index: IndexOption = None,
-    source: SourceOption = None,
-    prefer: PreferOption = None,
-    top_k: TopKOption = None,
-    max_steps: MaxStepsOption = None,
-    folder: FolderOption = None,
-    kind: KindOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    filters: FiltersOption = None,
-    deadline: DeadlineOption = None,
-    web: WebOption = None,
-    quiet: QuietOption = False,
+    source: ask.SourceOption = None,
+    prefer: ask.PreferOption = None,
+    top_k: ask.TopKOption = None,
+    max_steps: ask.MaxStepsOption = None,
+    folder: ask.FolderOption = None,
+    kind: ask.KindOption = None,
+    since: ask.SinceOption = None,
+    until: ask.UntilOption = None,
+    filters: ask.FiltersOption = None,
+    deadline: ask.DeadlineOption = None,
+    web: ask.WebOption = None,
+    quiet: ask.QuietOption = False,
 ) -> None:
     """Answer questions one after another, each in the light of the earlier ones; /help lists the commands.
 
     Without a terminal, each line of standard input is a question, and the exit code is that of the first one that
     failed.
     """
-    options = read_options(source, prefer, top_k, max_steps, filters)
+    options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     switch = os.environ.get("PREFRAG_WEB")
-    set_up(pipeline, index, deadline, web)
+    ask.set_up(pipeline, index, deadline, web)
     if not quiet:
         offer_model()
-    conversation = Conversation(load(pipeline), options, switch, quiet)
+    conversation = Conversation(ask.load(pipeline), options, switch, quiet)
     if is_terminal():
         _greet(conversation.pipeline)
     for line in _read_lines():
@@ -131,9 +111,9 @@ class Conversation:
             # Without a prompt, the question has not been shown yet.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
-        result, failure = self._runner.run(run(self.pipeline, question, options, printer))
+        result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
-        check_result(result, failure)
+        ask.check_result(result, failure)
         self._history += [
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},
@@ -171,7 +151,7 @@ class Conversation:
 
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
-    if is_extractive(pipeline):
+    if ask.is_extractive(pipeline):
         terminal.print("No language model is set, so a reader answers.")
     terminal.print("Ask a question. /help lists the commands, Ctrl-D quits.", style="dim")
 

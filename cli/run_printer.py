@@ -14,17 +14,7 @@ from prefrag.components.state.state import Event, Label
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import is_text
-from prefrag.pipelines.references import (
-    NOT_ANSWERED,
-    evidence_texts,
-    given_parts,
-    label_text,
-    quoted_marks,
-    reference_text,
-    references,
-    sentence_text,
-    without_marks,
-)
+from prefrag.pipelines import references
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
@@ -84,7 +74,7 @@ class RunPrinter:
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
-        if failure is None and not result.get("answered") and not given_parts(result):
+        if failure is None and not result.get("answered") and not references.given_parts(result):
             self._print_evidence(result)
         if self._quiet:
             return
@@ -105,7 +95,7 @@ class RunPrinter:
                 self._print(json.dumps(event, ensure_ascii=False))
 
     def _print_answer(self, result: dict[str, Any]) -> None:
-        if parts := given_parts(result):
+        if parts := references.given_parts(result):
             before, span, behind, where = parts
             # Where there is no bold, show the Markdown signs instead.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
@@ -114,14 +104,14 @@ class RunPrinter:
             is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
             # Green marks an answer that can be relied on: it cites its passages and is not doubted.
             self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
-            self._print(label_text(result))
+            self._print(references.label_text(result))
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
-        evidence = evidence_texts(result)
+        evidence = references.evidence_texts(result)
         if asks := result.get("asked_back"):
             self._print(one_line(asks), "bold")
             return
-        self._print(NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
+        self._print(references.NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
         # A reader's guess, which has a probability, is kept in the result and not shown.
@@ -129,16 +119,16 @@ class RunPrinter:
             self._print(f"A guess: {one_line(guess)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
-        numbered = references(result)
+        numbered = references.references(result)
         if result.get("answer") and not numbered:
             self._print("No passage was found: the answer is the model's own.", "yellow")
         if numbered:
             self._print_heading("Documents")
-            quoted = quoted_marks(result)
+            quoted = references.quoted_marks(result)
             for mark, document in numbered:
-                line = Text(reference_text(mark, document), "magenta" if mark.startswith("W") else "")
+                line = Text(references.reference_text(mark, document), "magenta" if mark.startswith("W") else "")
                 self._print_text(_link(line, mark, document), indent=2)
-                if mark not in quoted and (sentence := sentence_text(document)):
+                if mark not in quoted and (sentence := references.sentence_text(document)):
                     self._print(sentence, "dim", indent=6)
             if result.get("uncited"):
                 self._print("The answer cites no passage.", "dim", indent=2)
@@ -179,7 +169,7 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
         is_pdf = file.lower().endswith(".pdf") and type(document.get("page")) is int
         page = f"#page={document['page']}" if is_pdf else ""
         target = f"{Path(file).as_uri()}{page}"
-    begin = line.plain.rfind(shown) if (shown := one_line(without_marks(url or file))) else -1
+    begin = line.plain.rfind(shown) if (shown := one_line(references.without_marks(url or file))) else -1
     if target and begin >= 0:
         line.stylize(Style(link=target), begin, begin + len(shown))
     return line

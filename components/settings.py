@@ -43,7 +43,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting; ``wrong`` is its value if a text is not understood, so that a mistake opens no exit."""
+    """Describe a setting; ``wrong`` is its value if a text is not understood, so that a mistake lets nothing out."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
@@ -167,7 +167,7 @@ class _Documents(BaseSettings):
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "those of the system"
+        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "the system's certificates"
     )
     elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine to it", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
@@ -319,7 +319,7 @@ class _Service(BaseSettings):
 
 
 class Settings(_Models, _Documents, _Web, _Service):
-    """All settings but those of one model."""
+    """All settings except :class:`ModelSettings`."""
 
     model_config = SettingsConfigDict(env_prefix="PREFRAG_")
 
@@ -432,7 +432,7 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
             raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
-    # Spaces alone leave a setting out, except a secret: for that they are a mistake.
+    # A setting of spaces alone counts as unset, but in a secret they are a mistake.
     return text.strip() if text.strip() or (text and is_secret) else None
 
 

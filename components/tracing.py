@@ -128,7 +128,7 @@ class _OpenSpan:
 
 
 class _Run:
-    """The span of a run and that of its current step."""
+    """The span of a run, and the span of its current step."""
 
     def __init__(self, root: _OpenSpan):
         self.root = root

@@ -6,8 +6,8 @@ import typer
 
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Processes that run --concurrency questions each; by default this one alone."),
+    typer.Option(min=1, help="Processes that run --concurrency questions each; by default only this one."),
 ]
 RayCluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Run the --workers on the Ray cluster there (extra `ray`).")
+    str | None, typer.Option(metavar="ADDRESS", help="Run the --workers on the Ray cluster at ADDRESS (extra `ray`).")
 ]

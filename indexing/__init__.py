@@ -84,7 +84,7 @@ def index(
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
     :param language: The language of stemmer and stop words for a new index; None is English.
     :param split_sources: Keep the simulated sources of a corpus apart: lines whose `source` is `local` or `both` go
-        to the index, `web` or `both` to a second one of the same name with `-web`. Files go to the first.
+        to the index, `web` or `both` to a second one, whose name ends in `-web`. Files go to the first.
     :param prune: Whether to prune at the end, as `prune` does, but only what lies below the given folders or beside the
         given files.
     :param on_progress: Called after every write and every file.
@@ -94,7 +94,7 @@ def index(
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.
-    :raises DocumentStoreError: When the store fails. What was reported as written is there.
+    :raises DocumentStoreError: When the store fails. What was reported as written is safe.
     """
     started = time.perf_counter()
     report = IndexReport()

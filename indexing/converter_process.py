@@ -27,7 +27,7 @@ from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
-# A large book takes a minute or two of processor time; what takes longer may never end.
+# A large book takes a minute or two of processor time; a file that takes longer may never end.
 MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
 # On a busy machine the process may get only a small share of the processor.
@@ -82,10 +82,10 @@ class ConverterProcess:
 
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is not None:
-            # It ended while it was idle, so no file is to blame.
+            # The process ended while it was idle, so no file is to blame.
             self.close()
         if self._process is None:
-            # Import nothing from the working folder, which may hold anybody's modules.
+            # It imports nothing from the working folder, which may hold anybody's modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -118,7 +118,7 @@ class ConverterProcess:
         return {"refused": f"its conversion broke off (it may need more than {memory}, or be damaged): split it"}
 
     def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
-        """End a process that replies too late or, where the system sets no limits, has grown too large."""
+        """End a process that replies too late or, if the system sets no limits, has grown too large."""
         end = time.monotonic() + _MOST_WAIT
         while not has_replied.wait(_LOOK_SECONDS):
             if time.monotonic() > end or (_IS_WATCHED and self._is_too_much(process.pid)):
@@ -149,7 +149,7 @@ def without_secrets() -> dict[str, str]:
 
 def main(seconds: float, memory: int) -> None:
     """Convert the files that arrive on standard input until it ends."""
-    # Output printed by a library is not a reply.
+    # Standard output becomes standard error, so that nothing a library prints is taken for a reply.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -38,9 +38,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                             f"to split the sources, 'source' must be local, web or both, not {record.source!r}"
                         )
                     if not ids.add(record.id):
-                        raise PassageError(
-                            f"the id '{record.id}' is that of an earlier line: every passage needs its own"
-                        )
+                        raise PassageError(f"an earlier line has the id '{record.id}' too: every passage needs its own")
                 except PassageError as error:
                     tally.skip_line(file.path, number, error.reason)
                     continue
@@ -74,7 +72,7 @@ MOST_LIST_BYTES = 50_000_000
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as JSONL."""
+    """Open a corpus as JSONL, also if it is a JSON list."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
@@ -107,12 +105,12 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of the other corpora that were looked up so far; None for a corpus that cannot be read.
+        # The ids of other corpora that were looked up; None for a corpus that cannot be read.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
     def are_enough(self) -> bool:
-        """Whether there are enough lines for a write."""
+        """Whether there are enough lines to be written."""
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
@@ -147,7 +145,7 @@ class CorpusLines:
                     report.unchanged += 1
                     continue
                 reason = (
-                    f"the id '{passage_id}' is that of a passage of {there.meta['corpus']}: give it another id, or "
+                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: give this one another id, or "
                     "delete that corpus from the index first"
                 )
                 self._tally.skip_line(self._file.path, number, reason)
@@ -169,7 +167,7 @@ class CorpusLines:
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        # If several machines upload, the files of the others cannot be read here.
+        # If several machines upload, their files cannot be read here.
         is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True
@@ -191,7 +189,7 @@ class PassageIds:
         self._unsorted: set[int] = set()
 
     def add(self, passage_id: str) -> bool:
-        """Add an id."""
+        """Add an id; False if it has been read before."""
         digest = _digest(passage_id)
         if digest in self._unsorted or _contains(self._sorted, digest):
             return False
@@ -204,7 +202,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus."""
+    """Read the ids of a corpus as sorted digests; None, which is reported, if not all of it can be read."""
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:
@@ -229,7 +227,7 @@ def readable_ids(corpus: Path) -> set[str]:
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Check whether an id is among those of a corpus."""
+    """Check whether an id is among those of :func:`read_ids`."""
     return _contains(ids, _digest(passage_id))
 
 

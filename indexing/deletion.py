@@ -17,7 +17,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# Each passage that is found is compared with all of these paths.
+# How many paths are looked up at once: each passage found is compared with all of them.
 _PATHS_A_LOOKUP = 200
 
 
@@ -55,7 +55,7 @@ def prune(
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # An indexed file that is not in its place yet would seem to be gone.
+        # First ends interrupted changes: an indexed file that is not in its place yet would seem to be gone.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)

@@ -39,7 +39,7 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index under `path`; `source` is where it lies if it is not there yet, `folders` lead to it."""
+    """A file to index under `path`; `source` is where it is until it is moved there, `folders` lead to it."""
 
     path: Path
     size: int
@@ -89,7 +89,7 @@ def find_files(
 
 
 def is_passed_over(folder: str) -> bool:
-    """Check whether a folder with such a name is skipped inside another one."""
+    """Check whether a folder with this name is skipped inside another one."""
     return folder.startswith(".") or folder in _OF_PROGRAMS
 
 
@@ -122,7 +122,7 @@ def is_corpus(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve a path to the one by which the index identifies a file."""
+    """Resolve a path to the real one, by which the index identifies a file."""
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
@@ -155,7 +155,7 @@ def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
     def skip_folder(error: OSError) -> None:
         report.skipped.append(Skipped(printable(error.filename), f"the folder cannot be read ({error.strerror})"))
 
-    # Links to folders are followed, but each folder only once, so that loops end.
+    # Links to folders are followed, but no folder is visited twice, so that loops end.
     for folder, subfolders, names in os.walk(path, followlinks=True, onerror=skip_folder):
         real = str(real_path(folder))
         if real in seen:

@@ -1,4 +1,4 @@
-"""Find the date of a document: the one that it states, or the one in its name."""
+"""Find the date that a document states, or the date in its name."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _WRITTEN = (
     rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\.?,? {_YEAR}",
     rf"(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}",
 )
-# A line of a date with up to three words before it, such as "Stand:", "Cork," or "Last updated on".
+# A line that holds only a date, with up to three words before it, such as "Stand:", "Cork," or "Last updated on".
 _LINES = tuple(re.compile(rf"(?:[^\W\d]+[:,.]? ){{0,3}}{each}\.?", re.IGNORECASE) for each in _WRITTEN)
 _NAMES = (
     re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"),
@@ -32,7 +32,7 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     """Find when a document was written, as far as it or its name says so.
 
-    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing where
+    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing if
     neither gives a date. So the field `date` holds only dates, which can be compared.
     """
     stated = " ".join(str(meta.get("date") or "").split())

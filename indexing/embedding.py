@@ -30,7 +30,7 @@ _BATCH = 256
 
 
 class DocumentEmbedder(Protocol):
-    """Any component with ``documents`` -> ``documents`` that adds an embedding to each."""
+    """Any component that takes ``documents`` and returns them with an embedding each."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
         """Embed ``documents``, in the same order."""
@@ -70,9 +70,9 @@ def embed_index(
 
     New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
     Each batch of 256 passages is on disk before the next is embedded, so a call continues where a stopped one left off.
-    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps those of
-    one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the same index
-    take turns.
+    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps the
+    vectors of one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the
+    same index take turns.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
@@ -127,7 +127,7 @@ def _bring_in_step(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Turn passages into vectors; the model is loaded when the first passages come."""
+    """Give a function that turns passages into vectors; the model is loaded when the first passages come."""
 
     def embed(passages: list[Document]) -> list[list[float]]:
         nonlocal embedder
@@ -157,8 +157,6 @@ def _fingerprint(passage: Document) -> str:
 
 
 class _TantivyVectors:
-    """The vectors beside an on-disk index."""
-
     def __init__(self, store: TantivyDocumentStore, model: str) -> None:
         self._store = store
         self._vectors = PassageVectors(store, model)
@@ -207,7 +205,7 @@ class _ElasticsearchVectors:
             self._client.indices.refresh(index=self._index)
             report.unchanged = int(self._client.count(index=self._index, query=has_vector)["count"])
         lacking = {"query": {"bool": {"must_not": [has_vector]}}, "_source": ["id", "title", "content"]}
-        # The model may take minutes for a batch, and the scroll must live that long.
+        # The model may take minutes for a batch, and the scroll must stay open that long.
         for hit in helpers.scan(self._client, index=self._index, query=lacking, size=_BATCH, scroll="30m"):
             source = hit["_source"]
             if (source.get("content") or "").strip():

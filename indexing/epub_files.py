@@ -26,7 +26,7 @@ class Book(NamedTuple):
 
 def read_epub(data: bytes) -> Book:
     """Read the title and the pages that the book lists, in its order."""
-    # Its pages may have a document type: they are read as HTML, in which a document type defines no entities.
+    # The pages may have a document type: they are read as HTML, in which a document type defines no entities.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())

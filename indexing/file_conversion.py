@@ -64,7 +64,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
-# The first lines of these say nothing about the document itself.
+# The forms whose first lines say nothing about the document itself.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
@@ -115,7 +115,6 @@ class FileConverter:
         ]
 
     def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of a file's passages, each with its metadata."""
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
@@ -291,7 +290,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 
 def _split(text: str, form: str) -> list[str]:
-    """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
+    """Split a text into parts that together are the whole: by its rows, within its slides, or by its sentences."""
     if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
     if form == forms.CODE:
@@ -318,7 +317,7 @@ def _plain(text: str) -> str:
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# The functions that mark each heading, see the module `headings`.
+# The functions that mark the headings of each form; see the module `headings`.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 

@@ -18,7 +18,7 @@ _CODE = (
 class Form(NamedTuple):
     """A form in which files are read."""
 
-    most_bytes: int  # a converter holds a whole file in memory, Markdown and HTML in up to 100 times its size
+    most_bytes: int  # a converter needs a whole file in memory, for Markdown and HTML up to 100 times its size
     suffixes: tuple[str, ...]
     package: str = ""  # the package that reads it, if an extra brings it
     is_text: bool = False

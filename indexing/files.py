@@ -23,12 +23,12 @@ from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# A lookup loads whole passages into memory, and a book has a thousand.
+# A lookup loads the passages of its files into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50
 # Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
-# What a conversion needs: path, bytes, the time of the last change, and the folders below the one that is indexed.
+# What a conversion needs: path, bytes, time of the last change, and folders between the indexed one and the file.
 _Read = tuple[Path, bytes, float, tuple[str, ...]]
 
 
@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 
 @dataclass
 class _Version:
-    """A file with the ids of its passages in the index: all of them, and those of its current content."""
+    """A file with the ids of its passages in the index: all ids, and the ids of its current content."""
 
     file: FoundFile
     earlier: dict[str, tuple[str, int]]
@@ -68,7 +68,7 @@ def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
     """Convert the new and changed files, and replace their earlier passages."""
-    # Pipelines import a client for model servers, which a command that only lists documents does not need.
+    # Imported here, because pipelines import a client for model servers, which listing documents does not need.
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)

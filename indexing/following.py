@@ -52,7 +52,7 @@ def follow_changes(
     # Checked last: a drive that is there now was also there when its files were searched for.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
-    # A link may lead out of the folder: what lies there is not deleted with it.
+    # A link may lead out of the folder: files there are not deleted from the index with the link.
     real = {path: printable(real_path(path)) for path in gone}
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, index=collection).passages
@@ -65,7 +65,7 @@ def _recognise(folder: str) -> tuple[int, int]:
 
 
 def _is_corpus(path: str) -> bool:
-    # The lines of a corpus disappear one by one.
+    # The lines of a corpus disappear one by one, so a corpus that is still there needs pruning.
     return os.path.isfile(path) and is_corpus(Path(path))
 
 

@@ -117,7 +117,7 @@ def mark_html(text: str, outline: Outline) -> str:
 
 
 def section_paths(parts: Sequence[str], headings: Sequence[Heading]) -> list[str | None]:
-    """Name the section of each part of a text: the one that holds most of it."""
+    """Name the section that holds most of each part of a text."""
     begins, names, above = [0], [""], list[Heading]()
     for heading in headings:
         above = [*(one for one in above if one.level < heading.level), heading]

@@ -16,16 +16,10 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
 from prefrag.components.errors import Missing
+from prefrag.indexing import stores
 from prefrag.indexing.journal import change_collection
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
-from prefrag.indexing.stores import (
-    connect_elasticsearch,
-    elasticsearch_store,
-    is_own_mapping,
-    open_passages,
-    origin_of,
-)
 
 # Wait for a writer that is about to finish.
 _WRITER_SECONDS = 2.0
@@ -68,7 +62,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         from prefrag.indexing.rebuilding import find_rebuilt
 
         summarise_index(name, store)
-        with connect_elasticsearch() as client:
+        with stores.connect_elasticsearch() as client:
             client.indices.delete(index=find_rebuilt(client, name) or name)
             if client.indices.exists(index=UPLOAD_INDEX):
                 forget_uploads(client, collection=name)
@@ -98,7 +92,7 @@ def _stop_writers(path: Path, held: ExitStack) -> None:
 
 def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSummary:
     try:
-        origins = open_passages(store, name).count_origins()
+        origins = stores.open_passages(store, name).count_origins()
         web = read_web_answer(name, store)
     except (DocumentStoreError, ValueError) as error:
         return IndexSummary(name, None, None, size, None, changed, str(error))
@@ -121,9 +115,9 @@ def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
 def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
     from prefrag.indexing.rebuilding import REBUILD_OF, find_rebuilt
 
-    with connect_elasticsearch() as client:
+    with stores.connect_elasticsearch() as client:
         mappings = client.indices.get_mapping(index="*", expand_wildcards="open")
-        own = [name for name, one in mappings.items() if is_own_mapping(one["mappings"].get("properties", {}))]
+        own = [name for name, one in mappings.items() if stores.is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
         # An unfinished rebuild has a name of its own.
@@ -154,14 +148,14 @@ def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tant
 def _open(index: str, store: str) -> Any:
     if store == "tantivy":
         return TantivyDocumentStore(path=str(index_path(index)))
-    return elasticsearch_store(index=index)
+    return stores.elasticsearch_store(index=index)
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
     """List the files and corpora of an index by their paths; passages of another origin are one entry at the end."""
     found: dict[tuple[str, str | None], IndexedFile] = {}
-    for passage in open_passages(store, index).all():
-        kind, path = origin_of(passage)
+    for passage in stores.open_passages(store, index).all():
+        kind, path = stores.origin_of(passage)
         if (entry := found.get((kind, path))) is None:
             title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
             entry = found[(kind, path)] = IndexedFile(path, kind, title)

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 # Changes of one collection wait this long for each other.
 WAIT_SECONDS = 60.0
-# The prefix of the folders of changes, which lie beside those of the collections; no uploaded name begins with a dot.
+# The prefix of the folders of changes, which lie beside the collections' folders; no uploaded name begins with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
 # In the folder of a change: an index that is new or deleted, and the uploads of one that is deleted.
@@ -62,13 +62,13 @@ def make_incoming(collection: str) -> Iterator[Path]:
         yield folder
     finally:
         alive.close()
-        # Whoever has the lock of the collection ends a change that was begun.
+        # If a change was begun, whoever gets the lock of the collection ends it.
         if not (folder / _JOURNAL).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def list_arrived(incoming: Path) -> list[Path]:
-    """List the files that have arrived in such a folder."""
+    """List the files that have arrived in a folder of :func:`make_incoming`."""
     return sorted(each for each in incoming.iterdir() if not each.name.startswith("."))
 
 
@@ -136,9 +136,9 @@ class LocalChanges:
     ) -> dict[str, str]:
         """Make a change: all of it, or nothing.
 
-        ``added`` has files by their names, in one folder that `make_incoming` made; ``removed`` has names of files,
-        ``written`` passages, ``outdated`` ids of passages to delete; ``language`` is for a new index; ``drops`` deletes
-        the index with its vectors and files. The result is empty: no passage is refused here.
+        ``added`` has files by their names, in one folder that `make_incoming` made. ``removed`` has names of files,
+        ``written`` passages, and ``outdated`` ids of passages to delete. ``language`` is for a new index; ``drops``
+        deletes the index with its vectors and files. The result is empty: no passage is refused here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
@@ -177,7 +177,7 @@ def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable
     drop a collection, its index is moved into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
-        # Now, so that no disk space is needed once the index has the change.
+        # Made now, so that no disk space is needed once the index has the change.
         folder.mkdir(exist_ok=True, mode=0o700)
     for name in hashes:
         _sync(incoming / name)
@@ -192,7 +192,7 @@ def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable
 def _find_difference(
     store: TantivyDocumentStore, written: Iterable[Document], outdated: Iterable[str]
 ) -> tuple[str | None, str | None]:
-    """Find a passage that the commit changes, by its id, and its state before; None where nothing changes."""
+    """Find the id of a passage that the commit changes, and its state before; None twice if nothing changes."""
     for passage_id in outdated:
         return passage_id, _passage_state(store, passage_id)
     for passage in written:
@@ -202,7 +202,7 @@ def _find_difference(
 
 
 def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
-    """Compute a digest of a passage, or of the one that the index holds under an id; None where there is none."""
+    """Compute a digest of a passage, given itself or by its id in the index; None if the index has none."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
             return None

@@ -30,7 +30,7 @@ class Mail(NamedTuple):
     head: str  # who wrote it to whom, and when, a line each
     fields: dict[str, str]  # from, to, subject and date (as year-month-day)
     texts: list[str]
-    html: str  # where there is no plain text
+    html: str  # only if there is no plain text
     attachments: list[tuple[str, bytes]]
 
 
@@ -38,13 +38,12 @@ class _ShortFields(Compat32):
     """Cut long header fields: the time to read a field's parameters grows with the square of its length."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
-        """Read a field from its lines."""
         name, value = super().header_source_parse(sourcelines)
         return name, value[:_MOST_FIELD]
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or those of a mailbox one after the other; for one that cannot be read, yield the reason."""
+    """Read one mail, or the mails of a mailbox one after the other; if one cannot be read, yield the reason."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("there is no mail in it")
@@ -83,7 +82,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts that hold something; the parts of a forwarded mail belong to that mail."""
+    """Yield the parts that have content; the parts of a forwarded mail belong to that mail."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:

@@ -159,7 +159,6 @@ def check_xml(beginning: bytes, name: str) -> None:
 
 
 def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
-    """Yield the paragraphs and tables of a Word file."""
     levels: dict[str | None, int] = {}
     lists: set[str | None] = set()
     for style in document.styles:
@@ -217,7 +216,7 @@ def _word_text(element: Any) -> str:
 
 
 def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
-    """Yield the texts and tables of a slide, those of groups included."""
+    """Yield the texts and tables of a slide, also from groups."""
     for shape in shapes:
         if shape.shape_id == title_id:
             continue

@@ -99,7 +99,7 @@ def _rows(table: Element) -> Iterator[list[str]]:
 
 
 def _own_rows(table: Element) -> Iterator[Element]:
-    """Yield the rows of a table, including its header and groups, but not those of a table in a cell."""
+    """Yield the rows of a table, including its header and groups, but not the rows of a table in a cell."""
     for child in table:
         if child.tag == f"{_TABLE}table-row":
             yield child

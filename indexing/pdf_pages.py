@@ -22,7 +22,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
 
     :param data: The file.
     :param number: The page, from 1 on.
-    :param sentence: A sentence of the page, of which only letters and digits count.
+    :param sentence: A sentence of the page; only its letters and digits count.
     :returns: `page` (its number, or the next one if the sentence stands there), `pages` (their number), `png` (in
         base64), `width` and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`,
         `width` and `height` as shares of the page) and `marks` (the same for the sentence; none if it is not found).

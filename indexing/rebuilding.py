@@ -26,8 +26,8 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
     """Replace an index with a new one, filled from the documents given now; a question sees the old or the new one.
 
     The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
-    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: of two, the one that
-    began first ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
+    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: if two do, the
+    earlier one ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
     name of the new index, fills it, and returns how many passages it must hold; with ``dense`` it embeds them, as it
     must if the old index has vectors. Raises :class:`BadInput` when the old index cannot be replaced, and
     DocumentStoreError when the new one is not whole.
@@ -49,7 +49,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # Uploads alone do not count as a rebuilt index.
+                # An index with nothing but copied uploads does not count as rebuilt.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
@@ -125,7 +125,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
     if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
         raise DocumentStoreError(
             f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
-            "earlier one still answers. Look at the nodes and at other rebuilds of it, and run it again."
+            "earlier one still answers. Check the nodes, and that no other rebuild of it is running; then run it again."
         )
 
 
@@ -135,7 +135,7 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     if old is not None:
         [one] = client.indices.get_alias(index=old).values()
         aliases |= one["aliases"].keys()
-        # All in one change of the cluster, even if the name is that of the old index itself.
+        # All in one change of the cluster, even if the old index itself has the name.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
     try:

@@ -39,10 +39,10 @@ class Progress:
 
 
 def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
-    """Name the first files of each reason and count the rest, such as a hundred that need the same package.
+    """Name the first file of each reason and count the rest, such as a hundred files that need the same package.
 
-    :param skipped: Files and lines.
-    :returns: A line for each that is named.
+    Lines of corpora, and files that share their reason with few others, are all named. Returns a sentence for each that
+    is named.
     """
     files = [one for one in skipped if one.line is None]
     same = Counter(one.reason for one in files)

@@ -1,8 +1,8 @@
 """Change uploaded documents in Elasticsearch, where several servers may do so at once.
 
-Elasticsearch has no transactions. To change a collection, a server holds a document of this index as a lock, writes the
-originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever gets the
-lock next finishes a change that was decided, and deletes what was written for one that was not.
+Elasticsearch has no transactions. To change a collection, a server holds a document of the upload index as a lock,
+writes the originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever
+gets the lock next finishes a change that was decided, and deletes what was written for one that was not.
 """
 
 from __future__ import annotations
@@ -25,15 +25,8 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.file_lock import Busy
+from prefrag.indexing import stores
 from prefrag.indexing.journal import WAIT_SECONDS
-from prefrag.indexing.stores import (
-    ORIGIN_FIELDS,
-    UPLOADED,
-    PassageStore,
-    connect_elasticsearch,
-    make_index,
-    open_passages,
-)
 
 # Every server imports this module, but few use Elasticsearch, whose client is slow to import.
 if TYPE_CHECKING:
@@ -53,10 +46,11 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# Bytes of a file; base64 adds a third.
+# Bytes of a file in one document; base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# A holder silent for this long is presumed dead; its clock may differ, so its times are not compared with ours.
+# A holder of the lock is presumed dead if it is silent for this long. Its clock may differ, so its times are not
+# compared with ours.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
@@ -128,14 +122,14 @@ class SharedChanges:
         elif dead is not None:
             forget_uploads(self._client, change=dead["change"])
 
-    def open(self) -> PassageStore:
+    def open(self) -> stores.PassageStore:
         """Open the passages of the index; there are none if there is no index."""
         try:
-            return open_passages("elasticsearch", self._collection, change=True)
+            return stores.open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
             from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-            return PassageStore(InMemoryDocumentStore())
+            return stores.PassageStore(InMemoryDocumentStore())
 
     def make(
         self,
@@ -203,7 +197,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heartbeat may have written since.
+            # The heartbeat may have written the lock in the meantime.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -269,7 +263,7 @@ class SharedChanges:
             left = [part for parts_of_file in parts.values() for part in parts_of_file]
             removed = [*map(self._record_id, change["removed"])]
             _delete(self._client, [*left, *removed])
-            # The steps go last, because without them everything counts as done.
+            # The steps are deleted last, because without them everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused
@@ -297,15 +291,15 @@ class SharedChanges:
                 return {}, set()
             mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
             meta = {"prefrag_web": False, MADE_BY_UPLOAD: True}
-            make_index(self._client, self._collection, {**mapping, "_meta": meta})
-        with closing(open_passages("elasticsearch", self._collection, change=True)) as store:
+            stores.make_index(self._client, self._collection, {**mapping, "_meta": meta})
+        with closing(stores.open_passages("elasticsearch", self._collection, change=True)) as store:
             for start in range(0, len(written), store.batch):
                 self._check()
                 refused |= store.write(written[start : start + store.batch])
             without = {each.meta["file_path"] for each in written if each.id in refused and "file_path" in each.meta}
             for path in without:
                 new = {each.id for each in written if each.meta.get("file_path") == path}
-                outdated -= {each.id for field in ORIGIN_FIELDS for each in store.where(field, [path])}
+                outdated -= {each.id for field in stores.ORIGIN_FIELDS for each in store.where(field, [path])}
                 outdated |= new
             self._check()
             store.delete_in_batches(outdated)
@@ -319,8 +313,8 @@ class SharedChanges:
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
     """Keep other servers from changing the documents of a collection, and end the change that one has begun."""
-    with connect_elasticsearch() as client:
-        make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
+    with stores.connect_elasticsearch() as client:
+        stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
         try:
             changes.take(WAIT_SECONDS if wait is None else wait)
@@ -338,7 +332,7 @@ def end_shared_changes() -> None:
     from elasticsearch import helpers
 
     try:
-        with connect_elasticsearch() as client:
+        with stores.connect_elasticsearch() as client:
             if not client.indices.exists(index=UPLOAD_INDEX):
                 return
             query = {"query": {"term": {"kind": "lock"}}}
@@ -363,7 +357,7 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
 def find_room(collection: str) -> Room:
     """Find out what uploads have filled."""
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
-    with connect_elasticsearch() as client:
+    with stores.connect_elasticsearch() as client:
         files = total = 0
         if client.indices.exists(index=UPLOAD_INDEX):
             found = client.search(
@@ -383,7 +377,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
     """Find the language of an index, and whether an upload has made it rather than the command line."""
     from elasticsearch import NotFoundError
 
-    with connect_elasticsearch() as client, suppress(NotFoundError):
+    with stores.connect_elasticsearch() as client, suppress(NotFoundError):
         for one in client.indices.get_mapping(index=collection).values():
             mappings = one["mappings"]
             language = mappings.get("properties", {}).get("content", {}).get("analyzer")
@@ -393,7 +387,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 def uploaded_path(collection: str) -> Path:
     """Write the made-up folder under which an index lists uploaded files on all machines."""
-    return Path(f"{UPLOADED}{collection}")
+    return Path(f"{stores.UPLOADED}{collection}")
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:

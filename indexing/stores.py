@@ -1,4 +1,4 @@
-"""Read and write the passages of any Haystack document store, and those of Elasticsearch in bulk."""
+"""Read and write the passages of any Haystack document store, in bulk if it is Elasticsearch."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
-# The client of Elasticsearch takes longer to import than most of the rest, so it is imported where it is used.
+# Imported where it is used, because the client of Elasticsearch takes longer to import than most of the rest.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-# The metadata that names the origin of a passage, and what that kind of origin is called.
+# The metadata fields that name the origin of a passage, and what each kind of origin is called.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 # How the origin of an uploaded file begins in an index that several machines fill.
 UPLOADED = "upload:"
@@ -44,7 +44,7 @@ _UNAVAILABLE = 503
 # A node that is gone is replaced by a copy within seconds; a request that waits longer for a shard fails.
 _SHARD_SECONDS = 20
 _REQUEST_SECONDS = 30.0
-# A corpus of millions of passages takes most of an hour.
+# Long enough to wait for a process that indexes millions of passages, which takes most of an hour.
 WAIT_SECONDS = 7_200.0
 
 
@@ -88,18 +88,18 @@ class PassageStore:
         return Counter(map(origin_of, self.all())) if found is None else found
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
-        """Count them without reading passages, in a thousandth of the time; None where that is not possible."""
+        """Count the passages of each origin without reading them, in a thousandth of the time; None if not possible."""
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
         found: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
             found.update({(kind, path): passages for path, passages in count(field).items()})
-        # Some passages may have another origin, or a path too long to be a term.
+        # None, because some passages have another origin, or a path too long to be a term.
         return found if found.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns."""
+        """Write passages, replacing any with the same id; they are safe when this returns."""
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
@@ -125,8 +125,8 @@ class PassageStore:
 class ElasticsearchPassageStore(PassageStore):
     """Read and write the passages of an `ElasticsearchDocumentStore` over its client.
 
-    Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
-    fails as a whole when one document does not fit the mapping.
+    Haystack's own methods wait for a refresh at every request, list ten documents a request, and fail as a whole when
+    one document does not fit the mapping.
     """
 
     # An acknowledged request is safe, so larger batches would only cost memory.
@@ -193,7 +193,7 @@ class ElasticsearchPassageStore(PassageStore):
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`."""
+        """Write passages, replacing any with the same id; they are safe when this returns, and found after `finish`."""
         actions = []
         for passage in passages:
             source = _source(passage)
@@ -397,7 +397,7 @@ def elasticsearch_client() -> Elasticsearch:
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
-    """Check whether prefrag made an index of a server."""
+    """Check by its mapping whether prefrag made an index of a server."""
     return TITLE_KEY_FIELD in properties
 
 

@@ -8,7 +8,7 @@ from charset_normalizer import from_bytes
 
 from prefrag.indexing.report import CannotRead
 
-# Longer marks first: that of UTF-32 begins with that of UTF-16.
+# Longer marks first: the mark of UTF-32 begins with the mark of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -127,7 +127,7 @@ def _is_assigned(text: str) -> bool:
 
 
 def _decode_broken_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few broken bytes; None where most bytes beyond ASCII are broken."""
+    """Decode UTF-8 with a few broken bytes; None if most bytes beyond ASCII are broken."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     beyond = len(text) - sum(map(text.count, map(chr, range(128))))

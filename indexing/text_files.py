@@ -41,7 +41,7 @@ def read_csv(text: str) -> list[str]:
 
 
 def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write every row as `name: value; name: value`; without the names where the first row holds none."""
+    """Write every row as `name: value; name: value`; without the names if the first row holds none."""
     return limit_text(_write_rows(rows))
 
 
@@ -130,7 +130,7 @@ _MOST_NAME = 200
 def read_json(text: str) -> list[str]:
     """Read a JSON text."""
     try:
-        # Numbers stay as they are written: Python's would lose digits, and it refuses long ones.
+        # Numbers stay as they are written: as numbers of Python they would lose digits, and long ones would be refused.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error

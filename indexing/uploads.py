@@ -24,7 +24,7 @@ def change_documents(collection: str, shared: bool) -> AbstractContextManager[Lo
 
 
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
-    """Index the readable files of a folder and move them to that of a collection: all of them or, on failure, none.
+    """Index the readable files of a folder, and move them to a collection's folder: all of them or, on failure, none.
 
     ``incoming`` is a folder that `make_incoming` has made; a ``shared`` collection lies in Elasticsearch. If a file is
     skipped, an earlier file of that name stays.
@@ -113,7 +113,7 @@ class PendingChanges(PassageStore):
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]
-        # For a text, `index_files` has already deleted the others.
+        # `index_files` has already deleted the outdated passages of a file that is not a corpus.
         kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
         if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
             return None

@@ -8,7 +8,8 @@ from prefrag.components.text.sentences import FIELD, ends_with_stop
 # The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# Typists stop before the last column, and printed letters differ in width. A full stop may end the paragraph.
+# How full a line must be. Typists stop before the last column, printed letters differ in width, and a full stop may end
+# the paragraph.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
@@ -65,7 +66,6 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
 
 
 def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> bool:
-    """Check whether a line continues in the next one."""
     begin = following[_indent(following) :]
     if line.endswith(("|", ";", "{", "}", "\\")) or (_ITEM.match(begin) and not line.endswith(",")):
         return False

@@ -28,14 +28,14 @@ from prefrag.components.tracing import measure_run, sent_to_tracing
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
-# How often a wait looks for Ctrl-C.
+# How often, in seconds, a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
-# A cancelled task should end at once; one that does not must not keep its caller waiting.
+# A cancelled task should end at once; its caller waits no longer than this.
 _END_SECONDS = 5.0
 
 T = TypeVar("T")
 
-# When the request behind a run arrived, on the clock of its event loop, because it may have waited for its turn.
+# When the request of a run arrived, on the clock of its event loop: the deadline includes the wait for its turn.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
@@ -46,7 +46,7 @@ class RunFailed(PrefragError, RuntimeError):
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
     :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
         filters that do not fit the documents.
-    :param retry_after: Seconds after which the model server wants the next call, if it sent them.
+    :param retry_after: Seconds after which the model server accepts another call, if it says so.
     """
 
     http_status = 502
@@ -75,11 +75,11 @@ async def stream(
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     """Run a pipeline and yield each event of its trace as it happens.
 
-    When the generator is closed, or whoever waits for it is cancelled, the calls of the run are cancelled as well.
+    Closing the generator, or cancelling whoever waits for it, also cancels the calls of the run.
 
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
-    :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
+    :param deadline: Seconds after which the run is given up; by default ``PREFRAG_RUN_SECONDS``, or 600.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option cannot be used.
@@ -108,9 +108,10 @@ async def stream(
 async def _run(
     pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float | None
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
-    # Every watched output is copied, and joiners add nothing to the trace.
+    # Joiners are not watched: they add nothing to the trace, and every watched output is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
+    # Events are told apart by identity: the sources of a supplement continue one state, and each adds its own event at
+    # the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
@@ -245,12 +246,8 @@ class _RecordTasks(Awaitable[T]):
 
 
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
-    """Build the state of a run without running it, to refuse a question or an option that cannot be used.
+    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
 
-    :param pipeline: A loaded pipeline.
-    :param question: The question.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
-    :returns: The state with which the run would begin.
     :raises ValueError: When the question or an option cannot be used.
     """
     inputs, context = _prepare(pipeline, question, options)
@@ -302,13 +299,12 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find the errors of a run in which every search failed, so that its answer is based on no document.
+    """Find the last error of each source, by its name, if every search of a run failed; otherwise empty.
 
-    :param result: The result of a run, or the part of it that exists.
-    :returns: The last error of each source that was searched, by its name, when every search failed; otherwise empty.
+    ``result`` may also be the part of a result that exists so far.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # If a provider is named, part of the search succeeded but found nothing, and another part failed.
+    # An event with an error and a provider: one part of the search succeeded but found nothing, another part failed.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -316,10 +312,8 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result for which no source could be searched.
+    """Return a result, unless no source could be searched for it.
 
-    :param result: The result of a run.
-    :returns: The result.
     :raises RunFailed: When every search failed.
     """
     if failed := search_failures(result):
@@ -345,7 +339,7 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     try:
         loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Waits are short, because a signal that comes just before a wait begins, or to another thread, does not end it.
+        # Waits are short, because a signal that comes just before one begins, or to another thread, does not end it.
         while not wait([ended], _SIGNAL_SECONDS).done:
             pass
         return ended.result()
@@ -366,8 +360,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    """Prepare the inputs of a run and its own context."""
-    # Haystack copies the inputs, which takes seconds for a large filter or a long history.
+    # Done first, because Haystack copies the inputs, which takes seconds for a large filter or a long history.
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()

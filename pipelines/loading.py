@@ -39,7 +39,7 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Let Haystack 3 build the components of these modules: it builds only those of trusted modules."""
+    """Trust these modules, because Haystack 3 builds only the components of trusted ones."""
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 
@@ -61,7 +61,7 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders of pipelines; the first one that holds a name wins."""
+    """List the folders of pipelines; if several have a pipeline of one name, the first folder counts."""
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
@@ -110,15 +110,15 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     load("prefrag", replace={"ChatModel": OpenAIChatGenerator(), "web.retriever": my_retriever, "start.top_k": 3})
     ```
 
-    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class and
-    then means every block of that class; each further word is a parameter, a key of a mapping, or a position in a list,
-    counted from 0. Without further words the whole component is replaced.
+    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class, which stands
+    for all blocks of that class. Each further word is a parameter, a key of a mapping, or a position in a list, counted
+    from 0. Without further words the whole component is replaced.
 
-    Where the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
-    ``web.retriever`` also replaces that of ``web_again``. A part that the YAML repeats inside a component does not:
-    name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` for an index of
-    your own. The more specific key wins, whatever the order: a component over a class, ``web_again.retriever`` over
-    ``web.retriever``.
+    If the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
+    ``web.retriever`` also replaces the retriever of ``web_again``. A part that is repeated inside components does not
+    change with it: name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}``
+    for an index of your own. The more specific key wins, whatever the order: a component over a class,
+    ``web_again.retriever`` over ``web.retriever``.
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
     ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
@@ -176,7 +176,7 @@ def build(block: Block, name: str) -> Any:
     except ValueError as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
     refuse_remote_models(pipeline)
-    # For the audit log.
+    # The audit log and the spans show this name.
     pipeline.name = Path(name).stem
     return pipeline
 
@@ -231,7 +231,7 @@ def _is_external_source(part: Any) -> bool:
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
     leaving = [source for source in sources if source.leaves_machine]
-    # All sources have the same indexes.
+    # All sources have the same indexes, so one gate answers for all.
     return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
 
 

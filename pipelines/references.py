@@ -15,7 +15,7 @@ _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model was shown, each after its mark: ``1``, ``2``, ..., ``W1``, ... for the web."""
+    """List the documents that the model was shown, each with its mark: ``1``, ``2``, ..., ``W1``, ... for the web."""
     return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
@@ -34,7 +34,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the sentences that bear on the question of a result without an answer."""
+    """Write the sentences that bear on the question, for a result without an answer."""
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
@@ -52,7 +52,7 @@ def given_parts(result: Mapping[str, Any]) -> list[str]:
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []
     first = result["evidence"][0]
-    # When a question compares two dates, the name that answers it may stand only in the title.
+    # The answer to a comparison of dates may stand only in the title.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
     head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
     begin, end = span["start"], span["end"]
@@ -82,7 +82,7 @@ def references_text(result: Mapping[str, Any]) -> str:
 
 
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
-    """Name the documents that are quoted above the list: if a reader gives a sentence, only that one is."""
+    """Find the marks of the documents that are quoted above the list: just one if a reader gives a sentence."""
     evidence = result.get("evidence") or ()
     return {one["mark"] for one in (evidence[:1] if result.get("certainty") in GIVEN else evidence)}
 
@@ -113,7 +113,7 @@ def label_text(result: Mapping[str, Any]) -> str:
 
 
 def title_text(document: Mapping[str, Any]) -> str:
-    """Write the title of a document and the headings below it; the title is often the first of them."""
+    """Write the title of a document and its headings, without a first heading that repeats the title."""
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
         heading = heading[len(title) + 3 :]
@@ -129,5 +129,5 @@ def _shorten(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Write a document's text without what looks like the number of a passage: only this module writes such numbers."""
+    """Put bracketed numbers of a document's text in parentheses, so that they are not taken for passages' marks."""
     return _BRACKETS.sub(r"(\1)", text)

@@ -20,7 +20,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # A deep copy keeps the blocks that YAML's anchors share as one object.
+    # Blocks that YAML's anchors share stay shared in a deep copy.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 
@@ -66,7 +66,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
     if owner == name:
         return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
-    # It repeats another component's parameters, but the key means this one alone.
+    # The component repeats another's parameters, but the key means this one alone.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 
@@ -78,7 +78,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
         known = parameters.keys() if name in parameters else _parameter_names(holder)
         if known is not None and name not in known:
             raise ValueError(
-                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}', but {_join_names(known)}."
+                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}'; it has {_join_names(known)}."
             )
         inner = _set_value(parameters.get(name), rest, value, key) if rest else value
         return {**holder, "init_parameters": {**parameters, name: inner}}
@@ -95,7 +95,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 def _parameter_names(block: Block) -> list[str] | None:
     try:
-        # The signature of the class itself would be that of its metaclass.
+        # The class itself would give the signature of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None
@@ -119,7 +119,8 @@ def _as_yaml(value: Any, key: str) -> Any:
         block = serialization.component_to_dict(value, key)
     except Exception as error:
         raise ValueError(f"'{key}' in `replace` cannot be written as YAML: {error}") from error
-    # Haystack 3 builds only classes of trusted modules, and the caller has imported the module of an existing object.
+    # Haystack 3 builds only classes of trusted modules. The module of an existing object is trusted: the caller
+    # imported it.
     if allow := getattr(serialization, "allow_deserialization_module", None):
         for inner in blocks(block):
             allow(inner["type"].rpartition(".")[0])

@@ -16,12 +16,12 @@ from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Label a run with its id, its pipeline, and for the audit log what it searches."""
+    """Label a run with its id, its pipeline and, for the audit log, the collections that it searches."""
     labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
         return labels
     if not hasattr(pipeline, "searched_stores"):
-        # Finding them takes milliseconds, and they do not change.
+        # Kept, because finding the stores takes milliseconds, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
     indexes = dict.fromkeys(map(_name_index, pipeline.searched_stores))
     return {**labels, "collection": ",".join(indexes)}

@@ -7,7 +7,7 @@ from prefrag.components.text.counted import counted
 
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
-    """Write what a run sent to models that are not on this machine or the administrator's network."""
+    """Write what a run sent to models that are neither on this machine nor on a host that counts as local."""
     is_silent = not result.get("usage", {}).get("llm_calls", 1)
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():

@@ -10,7 +10,7 @@ from typing import Any
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 
-# By kind of event. `<field?words>` is shown where the field has a value, `<!field?words>` where it has none.
+# By kind of event. `<field?words>` is shown if the field has a value, `<!field?words>` if it has none.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
     "asked_back": "Asked back: {text}",
@@ -97,7 +97,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
-# These documents have just been named.
+# What to write instead of names that have just been listed.
 _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
@@ -124,7 +124,7 @@ def trace_text(event: Event) -> str:
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Format the values of an event for its sentence."""
+    """Format the values of an event, and choose its sentence."""
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
@@ -199,7 +199,7 @@ def _join(titles: Iterable[Any]) -> str:
 
 
 def _join_documents(data: Mapping[str, Any], field: str) -> str:
-    """Name documents, those with the same title together, each with what tells it apart."""
+    """Name documents; those with the same title stand together, each with what tells it apart."""
     groups: dict[str, list[str]] = {}
     for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))

@@ -1,9 +1,9 @@
 """Write the pipelines that differ from another one in a few blocks: `python -m prefrag.pipelines.variants`.
 
-`variants.yaml` beside this file gives each its base, the comment at its head, and what is replaced. A path is that of
-:func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD` for where a new part stands. A value is the text of
-the new block, with its comments; null leaves the part out. In a text, `@local.retriever` stands for that block of the
-base, and `@prefrag_dense:local.retriever` for that of another pipeline.
+`variants.yaml` beside this file gives the base of each, the comment at its head, and what is replaced. A path is one of
+:func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD`, which puts a new part after an old one. A value is
+the text of the new block, with its comments; null leaves the part out. In a text, `@local.retriever` stands for that
+block of the base, and `@prefrag_dense:local.retriever` for that of another pipeline.
 """
 
 import re
@@ -46,7 +46,7 @@ def text_of(name: str) -> str:
 
 
 def _fill(block: list[str], base: str) -> list[str]:
-    """Insert the blocks of the base or of another pipeline, with what stands after their keys."""
+    """Insert the blocks that are named with `@`, together with what stands after their keys."""
     filled: list[str] = []
     for line in block:
         if match := _OTHER.match(line):

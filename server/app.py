@@ -32,7 +32,7 @@ from prefrag.components.text.one_line import one_line
 from prefrag.indexing.journal import end_all_changes
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.shared_uploads import end_shared_changes
-from prefrag.server import feedback
+from prefrag.server import feedback, served_pipelines
 from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
 from prefrag.server.followed_folder import FollowedFolder
@@ -48,13 +48,6 @@ from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
 from prefrag.server.security import OpenRoutes, is_open
-from prefrag.server.served_pipelines import (
-    choose_pipelines,
-    keep_modules_apart,
-    prepare_pipeline,
-    prepare_task_model,
-    skips_broken,
-)
 from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
 
@@ -64,7 +57,7 @@ _LAST_SECONDS = 5.0
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
-    files, lenient = choose_pipelines(), skips_broken()
+    files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks loads the wrappers in this folder itself and only logs failures, so it gets an empty one, for wrappers
@@ -74,7 +67,7 @@ def create_app() -> FastAPI:
     configure_log()
     if open_to_others := check_audit_log():
         log.warning(open_to_others)
-    keep_modules_apart()
+    served_pipelines.keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
     indexing = IndexingProcess()
@@ -269,7 +262,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
     # Load one after the other, because the imports of one wrapper can disturb another's.
     for name, path in files.items():
         with record_failure(name):
-            prepared[name] = prepare_pipeline(name, path)
+            prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
         # Only stores count: all pipelines share the model server, and it may well come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
@@ -278,7 +271,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
             commit_prepared_pipeline(prepared[name], app=app)
-            if (tasks := prepare_task_model(prepared[name])) is not None and tasks.name not in files:
+            if (tasks := served_pipelines.prepare_task_model(prepared[name])) is not None and tasks.name not in files:
                 commit_prepared_pipeline(tasks)
     return failed
 

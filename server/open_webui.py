@@ -14,15 +14,7 @@ from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 from prefrag.pipelines.references import GIVEN, title_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.server.chat_text import (
-    MARKS,
-    disarm,
-    read_marks,
-    strip_controls,
-    write_content,
-    write_failure,
-    write_step,
-)
+from prefrag.server import chat_text
 from prefrag.server.security import path_of
 
 PREFIX = "/open-webui"
@@ -32,7 +24,7 @@ shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
-_CODE_OR_MARKS = re.compile(rf"(?P<code>```(?:(?!```)[\s\S])*+(?:```|\Z)|`[^`\n]*+`)|{MARKS.pattern}")
+_CODE_OR_MARKS = re.compile(rf"(?P<code>```(?:(?!```)[\s\S])*+(?:```|\Z)|`[^`\n]*+`)|{chat_text.MARKS.pattern}")
 _ADDRESS = re.compile(r"(?i)http")
 
 
@@ -64,7 +56,7 @@ class EventChat:
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
         """Write an event of the trace."""
-        line = hide_marks(write_step(event, {}))
+        line = hide_marks(chat_text.write_step(event, {}))
         if event.kind in _THOUGHTS:
             yield {"reasoning_content": f"{line}\n"}
         elif event.kind not in _NOT_SHOWN:
@@ -72,7 +64,7 @@ class EventChat:
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Write the sources and the answer."""
-        content = write_content(result, self.cites, {}, lists_sources=False)
+        content = chat_text.write_content(result, self.cites, {}, lists_sources=False)
         files = {mark: number for mark, number in self.marks.items() if number.isdecimal()}
         numbered, sources = number_sources(content, result.get("documents") or (), files, self.listed)
         for event in [*sources, write_summary(result)]:
@@ -82,7 +74,7 @@ class EventChat:
     def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Write why the run broke off."""
         yield {"event": write_status("The run broke off", done=True)}
-        yield {"content": hide_marks(write_failure(reason))}
+        yield {"content": hide_marks(chat_text.write_failure(reason))}
 
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
@@ -116,7 +108,7 @@ def number_sources(
         nonlocal cites
         if found["code"]:
             return found[0]
-        marks = read_marks(found[0])
+        marks = chat_text.read_marks(found[0])
         if not all(mark in known for mark in marks):
             # Open WebUI would drop it, because no source has this number.
             return f"({found[0][1:-1]})"
@@ -132,13 +124,13 @@ def number_sources(
 
 def hide_marks(text: str) -> str:
     """Write the marks of passages so that Open WebUI does not take them for the numbers of its sources."""
-    return MARKS.sub(r"(\1)", text)
+    return chat_text.MARKS.sub(r"(\1)", text)
 
 
 def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     mark, source = document["mark"], document.get("source")
     where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
-    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    title = chat_text.strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"
@@ -159,13 +151,13 @@ def _write_passage(document: Mapping[str, Any]) -> str:
     """Write the text of a passage in Markdown, with the sentence that speaks most to the question in bold."""
     content, span = str(document.get("content") or ""), document.get("sentence")
     if not span:
-        return disarm(content)
+        return chat_text.disarm(content)
     before, sentence, after = content[: span["start"]], content[span["start"] : span["end"]], content[span["end"] :]
     words = sentence.strip()
     if not words or "*" in words or "\n\n" in words:
-        return disarm(content)
+        return chat_text.disarm(content)
     start, _, end = sentence.partition(words)
-    return f"{disarm(before)}{start}**{disarm(words)}**{end}{disarm(after)}"
+    return f"{chat_text.disarm(before)}{start}**{chat_text.disarm(words)}**{end}{chat_text.disarm(after)}"
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:

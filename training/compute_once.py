@@ -1,4 +1,4 @@
-"""Keep what a training has computed, so that it can continue from there if interrupted."""
+"""Keep the results of a training's steps, so that an interrupted training can continue."""
 
 import json
 from collections.abc import Callable

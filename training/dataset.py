@@ -1,4 +1,4 @@
-"""Questions with their gold passages, and the corpus that holds them."""
+"""Read the questions and the corpus of a training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST_QUESTIONS = 25
 
 @dataclass(frozen=True)
 class Dataset:
-    """The questions and the corpus on which a small part is trained."""
+    """Questions with gold passages, and the corpus that holds these passages."""
 
     questions: Path
     corpus: Path | None  # the file of the passages; None if an index holds them
@@ -29,12 +29,12 @@ class Dataset:
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
-        """Read a command line's ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
-        # A path may contain colons, so split where both halves are files.
+        """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
+        # A path may contain colons, so the text is split at a colon with an existing file before and after it.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
-                f"'{text}' names no two files: give QUESTIONS.jsonl:CORPUS.jsonl, or QUESTIONS.jsonl:INDEX."
+                f"'{text}' does not name two files: give QUESTIONS.jsonl:CORPUS.jsonl, or QUESTIONS.jsonl:INDEX."
             )
         halves = [(Path(text[:place]).expanduser(), Path(text[place + 1 :]).expanduser()) for place in places]
         for questions, corpus in halves:
@@ -50,11 +50,11 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """Its name in a report: the folder and file name of its questions."""
+        """The name in reports: the folder and the file name of the questions."""
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
-        """Read questions and passages."""
+        """Read the questions and the passages; raise ValueError if gold passages or questions are missing."""
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
@@ -68,7 +68,7 @@ class Dataset:
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions and index the passages; an index that was made here is deleted at the end."""
+        """Read the questions, and index the passages in a temporary index unless the dataset has one."""
         if self.corpus is None:
             questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
             gold = {passage for question in questions for passage in question.supporting_ids}

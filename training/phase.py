@@ -1,4 +1,4 @@
-"""Train a network in steps, with checkpoints from which training continues."""
+"""Train a network, with checkpoints from which an interrupted training continues."""
 
 import random
 import time
@@ -15,12 +15,12 @@ _CHECKPOINT_SECONDS = 300
 
 @dataclass(frozen=True)
 class Phase:
-    """How one phase of a training runs."""
+    """The settings of one phase of a training."""
 
-    name: str  # its name, in the log and in the name of its checkpoint
+    name: str  # the name in the log
     epochs: float  # how often each example is seen
     rate: float  # the highest learning rate
-    minutes: float  # the most minutes; by then the rate has fallen to zero
+    minutes: float  # the most minutes, at the end of which the rate is almost zero
     batch_tokens: int = 3200  # about how many tokens a step has
     warm_up: int = 60  # the number of steps over which the rate rises
 
@@ -34,7 +34,11 @@ def train_phase(
     checkpoint: Path,
     on_progress: Callable[[str], None] = print,
 ) -> int:
-    """Train for one phase; if its checkpoint exists, continue from there."""
+    """Train for one phase, from its checkpoint if there is one, and return the number of steps.
+
+    :param lengths: The number of tokens of each example.
+    :param loss_of: Computes the loss from the indices of a batch's examples and the number of the step.
+    """
     kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
     if kept is not None:
         model.load_state_dict(kept["model"])

@@ -1,4 +1,4 @@
-"""What all trainings of trees share: the start, the held-back questions and the output file."""
+"""The parts that all trainings of trees share: the start, the held-back questions and the output file."""
 
 import importlib
 import json
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Training(Generic[T]):
-    """Trees that were trained on all questions, and what was first measured on held-back questions."""
+    """The results of training trees on all questions, and of measuring trees on held-back questions before."""
 
     output: Path  # the file of the trees
     questions: int
-    examples: int  # how many steps, pairs or questions the trees learnt from
+    examples: int  # the number of steps, pairs or questions that the trees learnt from
     held_back: tuple[T, ...]  # one per dataset
     seconds: float
     measured: tuple[Any, ...] = ()  # measurements of the trees on further questions, one per dataset
@@ -57,12 +57,12 @@ class TreeTraining:
         return time.perf_counter() - self._started
 
     def report(self, progress: str) -> None:
-        """Report the current work."""
+        """Report what is done now."""
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def keep(self, booster: Any) -> None:
-        """Write the trees to the output file; only a complete file replaces the earlier one."""
+        """Write the trees to the output file, which is replaced only when the new file is complete."""
         part = self.output.with_name(f".{self.output.stem}.{os.getpid()}.json")
         try:
             booster.save_model(part)
@@ -72,14 +72,14 @@ class TreeTraining:
 
 
 def mean_of_trees(first: Path, second: Path, output: Path) -> None:
-    """Write trees that score the mean of two files' trees; both must give probabilities from the same features."""
+    """Write trees whose scores (log odds) are the mean of those of two files, which must have the same features."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
     # Some releases of XGBoost write a number here, others a list of one.
     shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
     for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
-        # A leaf has its value where an inner node has its condition.
+        # For a leaf, `split_conditions` holds its value, for an inner node the threshold.
         ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
         halved = [value / 2 if left < 0 else value for value, left in ends]
         weights = [weight / 2 for weight in tree["base_weights"]]
@@ -107,18 +107,18 @@ def import_xgboost() -> Any:
 def fit_trees(
     settings: Mapping[str, Any], rounds: int, rows: Any, names: Sequence[str], objective: Any = None, **labels: Any
 ) -> Any:
-    """Train trees on rows of features, in one thread, so that the same rows give the same trees."""
+    """Train trees on rows of features; only one thread is used, so that the same rows give the same trees."""
     xgboost = import_xgboost()
     matrix = xgboost.DMatrix(rows, feature_names=list(names), nthread=1, **labels)
     return xgboost.train(dict(settings), matrix, rounds, obj=objective)
 
 
 def read_booster(booster: Any) -> BoostedTrees:
-    """Read trained trees straight from XGBoost, in the form that is otherwise loaded from a file."""
+    """Convert trained XGBoost trees to the form that is otherwise loaded from a file."""
     return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
-    """Leave out the held-back examples, and every copy of their questions in other datasets."""
+    """Leave out the held-back examples, and all others with the same questions, in any dataset."""
     unseen = {fold_words(question(one)) for one in held_back}
     return [one for one in everything if fold_words(question(one)) not in unseen]

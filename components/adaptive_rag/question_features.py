@@ -49,7 +49,7 @@ def names_in(question: str) -> list[str]:
 
 
 def question_features(question: str) -> list[float]:
-    """Compute the :data:`FEATURES` of an English question from its text alone, all that the paper's classifier sees."""
+    """Compute the :data:`FEATURES` of an English question; the paper's classifier, too, sees only its text."""
     words = comparable(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))

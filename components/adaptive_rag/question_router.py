@@ -15,7 +15,7 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one search or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the open classes is chosen. If it is not likely enough, the next class with more retrieval is
+    The likeliest of the allowed classes is chosen. If it is not likely enough, the next class with more retrieval is
     chosen. If the classifier doubts its estimate, the class with the most retrieval is chosen.
 
     ```python
@@ -35,9 +35,9 @@ class QuestionRouter:
         """Set up the component.
 
         :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
-        :param classes: The open classes, those that may be chosen: ``no_retrieval``, ``single_step``, ``multi_step``.
+        :param classes: The allowed classes, from ``no_retrieval``, ``single_step`` and ``multi_step``.
         :param least_probability: For each class, the probability that it needs to be chosen, from 0 to 1; by default 0.
-            The probabilities of the open classes add up to 1.
+            The probabilities of the allowed classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})
@@ -67,7 +67,7 @@ class QuestionRouter:
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
-        # If the classifier gives no probability to any open class, all open classes are equally likely.
+        # If the classifier gives no probability to any allowed class, all of them are equally likely.
         probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
@@ -83,7 +83,7 @@ class QuestionRouter:
     def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
         most = open_classes[-1]
         if len(open_classes) == 1:
-            return most, "no other class is open"
+            return most, "no other class is allowed"
         if doubt:
             return most, f"{doubt}, so the class with the most retrieval is chosen"
         # If two classes are equally likely, take the one that retrieves more.

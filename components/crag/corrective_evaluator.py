@@ -175,7 +175,7 @@ class CorrectiveEvaluator:
     ) -> tuple[tuple[Document, ...], State]:
         """Cut passages into strips, and keep the best-scored ones (section 4.4, decompose-then-recompose).
 
-        Strips without a score are kept, and always at least one of the scored strips.
+        Strips without a score are always kept, and so is at least one scored strip.
         """
         if self.strips is None:
             return tuple(found), state
@@ -189,7 +189,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # An unreadable reply drops no strip. Its scores are those that the judge assumes when in doubt.
+            # An unreadable reply drops no strip, because its scores are only what the judge assumes when in doubt.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)

@@ -51,7 +51,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # As in the list of documents, a corpus file counts in finding the common folder, but its lines are in no folder.
+    # As in the list of documents, a corpus file is in the common folder, but its lines are in no folder.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}

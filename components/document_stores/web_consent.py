@@ -1,4 +1,4 @@
-"""The user's answer, kept with an index, whether questions about its documents may go to the web."""
+"""The user's answer, kept with an index, to whether questions about its documents may go to the web."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -31,10 +31,10 @@ from prefrag.components.state.state import Identity, State, identity
 class LinkedStages(Block):
     """Run both retrieval stages of DR-RAG, follow mentions of titles too, and select documents.
 
-    The first stage finds documents with the question, and documents whose titles the question mentions. Each of them
-    brings candidates: documents found with the question and its text together (section 2.2.1 of DR-RAG), documents
-    found with its names and the rest of the question, and documents whose titles it mentions, which need not share a
-    word with the question. From all of these, a :class:`PairClassifier` selects ``top_k`` as the observation.
+    The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
+    brings candidates: the results of a search for the question and the document together (section 2.2.1 of DR-RAG), of
+    a search for the document's names and the rest of the question, and the documents whose titles it mentions, which
+    need not share a word with the question. A :class:`PairClassifier` selects ``top_k`` of all as the observation.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class LinkedStages(Block):
         :param source: The source that finds documents by words.
         :param links: The source that finds documents whose titles a text mentions. It has a
             :class:`TitleMentionRetriever` and the same name as ``source``.
-        :param classifier: The classifier that selects; by default trees that fill the context. With CIS or CFS, the
-            first stage is limited to half of ``top_k``, rounded up.
+        :param classifier: The classifier that selects; by default trees, with ``fill``. With CIS or CFS, the first
+            stage is limited to half of ``top_k``, rounded up.
         :param concat: Makes the second-stage queries of the paper.
         :param open_question: Makes further queries; None leaves them out.
         :param first_stage_depth: How many documents the question retrieves by words, and how many by titles.

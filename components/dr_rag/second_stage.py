@@ -49,7 +49,7 @@ class SecondStage(Block):
         :param concat: Makes the queries.
         :param classifier: The classifier that selects with CIS or CFS; None fills the context by rank (QDC, equation
             1).
-        :param k1: The number of documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
+        :param k1: How many documents of the first stage are used, at most ``k``; by default half of ``k``, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
         :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
         """

@@ -24,7 +24,7 @@ class LookAhead:
     query, and the model writes the sentence again. The second version is always kept. A kept sentence with "the answer
     is" gives the answer.
 
-    The output is ``kept`` if the model shall write the next sentence, and otherwise ``state``, for the router.
+    The output is ``kept`` if the model is to write the next sentence, and otherwise ``state``, for the router.
 
     ```python
     from prefrag.components.flare.look_ahead import LookAhead

@@ -15,7 +15,7 @@ _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
 # A server that did not answer is asked again after this time, because it may have been starting up.
 _AGAIN_SECONDS = 30.0
-# The codes of OpenAI and llama.cpp, and the words of vLLM and others.
+# How a server says that a prompt is too long: the codes of OpenAI and llama.cpp, and the words of vLLM and others.
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
 _STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ def stated_window(server: ModelServer) -> int | None:
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window once per process; if it is silent, ask later again, unless ``again`` is False."""
+    """Ask a server for its window once per process; a later call asks a silent one again, if ``again`` is True."""
     if not _is_due(server, again):
         return
     # Set beforehand, so that while a server hangs only the first call waits for it.

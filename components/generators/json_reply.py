@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a quoted name or is empty, so braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object in the middle of a line, or after the `|` of a quoted passage, may be quoted. The model's own begins a line.
+# An object within a line, or after the `|` of a quoted passage, may be quoted. The model's own objects begin a line.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -162,7 +162,7 @@ def _read_number(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        # It has leading zeros, digits of other scripts, or more digits than Python converts.
+        # The number has leading zeros, digits of other scripts, or more digits than Python converts.
         return text
 
 

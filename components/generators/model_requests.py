@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    Retrying,
-    retry_if_exception,
-    stop_after_attempt,
-    stop_before_delay,
-)
+import tenacity
 
 from prefrag.components.both_ways import call_in_thread, either
 from prefrag.components.errors import BadInput
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
 
 # The longest reply accepted. Whatever `max_tokens` is, a server may send without end.
 MAX_BODY_BYTES = 8_000_000
-# Uvicorn, and so vLLM, closes idle connections after five seconds. They are dropped earlier, before the server does so.
+# Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes them first.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 65_536
@@ -102,18 +95,21 @@ async def send_async(request: Request) -> bytes:
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {
-        "stop": stop_after_attempt(request.max_retries + 1) | stop_before_delay(request.timeout),
-        "retry": retry_if_exception(lambda error: _find_pause(error, 1) is not None),
+        "stop": tenacity.stop_after_attempt(request.max_retries + 1) | tenacity.stop_before_delay(request.timeout),
+        "retry": tenacity.retry_if_exception(lambda error: _find_pause(error, 1) is not None),
         "wait": lambda state: _find_pause(state.outcome.exception(), state.attempt_number),
         "after": _count,
         "reraise": True,
     }
     return await either(
-        partial(Retrying(**retry), _post), partial(AsyncRetrying(**retry), _post_async), request, deadline
+        partial(tenacity.Retrying(**retry), _post),
+        partial(tenacity.AsyncRetrying(**retry), _post_async),
+        request,
+        deadline,
     )
 
 
-def _count(state: RetryCallState) -> None:
+def _count(state: tenacity.RetryCallState) -> None:
     state.outcome.exception().attempts = state.attempt_number  # type: ignore[union-attr]
 
 

@@ -13,15 +13,6 @@ from prefrag.components.both_ways import blocking
 from prefrag.components.errors import PrefragError
 from prefrag.components.generators import model_requests
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
-from prefrag.components.generators.model_requests import (
-    NoReply,
-    Refused,
-    Request,
-    TooLong,
-    connect,
-    find_address,
-    send_async,
-)
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.tracing import outgoing_trace
@@ -68,7 +59,7 @@ class ModelServer:
 
     def connect(self) -> None:
         """Prepare the connection, without a call."""
-        connect(self._address_of_chat[0])
+        model_requests.connect(self._address_of_chat[0])
 
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
@@ -80,7 +71,7 @@ class ModelServer:
         """
         request = self._request(messages, generation_kwargs, tools)
         try:
-            if not (replies := read_completion(await send_async(request))):
+            if not (replies := read_completion(await model_requests.send_async(request))):
                 raise self._error("answered without any choice: check its log.")
             return replies
         except PrefragError:
@@ -92,11 +83,11 @@ class ModelServer:
 
     @property
     def _address_of_chat(self) -> tuple[str, dict[str, str]]:
-        return find_address(self.base_url, "chat/completions")
+        return model_requests.find_address(self.base_url, "chat/completions")
 
     def _request(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
-    ) -> Request:
+    ) -> model_requests.Request:
         if unknown := generation_kwargs.keys() - _PARAMETERS:
             raise ValueError(
                 f"OpenAI's interface has no parameter {' or '.join(sorted(unknown))}: put parameters that only this "
@@ -111,7 +102,7 @@ class ModelServer:
         if offered := [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]:
             arguments["tools"] = offered
         url, user = self._address_of_chat
-        return Request(
+        return model_requests.Request(
             url=url,
             headers={
                 "Content-Type": "application/json",
@@ -145,17 +136,17 @@ class ModelServer:
                 f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
                 f"{self.prefix}SECONDS."
             )
-        if isinstance(error, NoReply):
+        if isinstance(error, model_requests.NoReply):
             return self._error(
                 f"cannot be reached, {_name_attempts(error.attempts)}: see whether it runs, and whether "
                 f"{self.prefix}BASE_URL is right ({error})."
             )
-        if isinstance(error, TooLong):
+        if isinstance(error, model_requests.TooLong):
             return self._error(
                 f"sent a reply of more than {model_requests.MAX_BODY_BYTES // 1_000_000} MB: see whether it obeys "
                 "`max_tokens`."
             )
-        if isinstance(error, Refused):
+        if isinstance(error, model_requests.Refused):
             reason = self._explain_status(
                 error.status, self._mask(_read_message(error))[:500], _name_attempts(error.attempts)
             )
@@ -176,7 +167,7 @@ class ModelServer:
         if status == 429:
             return f"has no room for further calls, {attempts}: send fewer at once, or check your quota ({text})."
         if status < 400:
-            return f"redirects to another address, but redirects are not followed: set {self.prefix}BASE_URL to it."
+            return f"redirects elsewhere, and redirects are not followed: set {self.prefix}BASE_URL to that address."
         if status >= 500:
             return f"failed with status {status}, {attempts}: check its log ({text})."
         return f"refused the call with status {status}: {text}"
@@ -186,7 +177,7 @@ def _name_attempts(attempts: int) -> str:
     return f"after {attempts} attempts" if attempts > 1 else "after one attempt"
 
 
-def _read_message(error: Refused) -> str:
+def _read_message(error: model_requests.Refused) -> str:
     """Read a refusal without its escapes, which could hide a key from the masking."""
     try:
         return str(json.loads(str(error)))

@@ -47,7 +47,7 @@ def fit_to_window(
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the last step with some counts.
+    # The newest observation is that of the last step with documents: an answer or an unreadable reply has none.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0

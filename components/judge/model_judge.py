@@ -46,7 +46,7 @@ class ModelJudge(Block):
 
         :param chat_generator: The model, any Haystack chat generator.
         :param prompt: The prompt file. The shipped one is used only if the judge's model is not the reasoner's, or
-            ``prompts`` is not ``product``; otherwise the judge's question follows the reasoner's conversation.
+            ``prompts`` is not ``product``; otherwise the judge's question is added to the reasoner's conversation.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
             the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and

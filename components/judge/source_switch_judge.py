@@ -105,7 +105,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # Some sources get only the question. All passages of the run decide on them, not one later query without any.
+        # The judge decides on a source that gets only the question from all passages, even if this search found none.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):

@@ -76,9 +76,9 @@ class TreeJudge(Block):
         :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
         :param term_statistics: The embedded store or the Elasticsearch retriever, which analyses words and counts how
             frequent they are. Without it, all words of at least four letters have the same weight.
-        :param cost_of_leaving: How many needless searches at home a needless switch costs: the run switches if the
-            probability that no passage is needed is over ``cost / (1 + cost)``. With 0 any doubt switches, with
-            infinity nothing does.
+        :param cost_of_leaving: How many needless searches of the preferred source are as bad as one needless switch.
+            The run switches if the probability that no passage is needed is over ``cost / (1 + cost)``: with 0 at any
+            doubt, with infinity never.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:

@@ -51,7 +51,7 @@ Turns = Sequence[tuple[str, str]]
 def find_reference(question: str) -> str:
     """Find the words of a question that refer to something which the question does not name.
 
-    Returns the pronoun as it was typed, or a fragment such as "and in Vienna?" without its "and"; empty for neither.
+    Returns the pronoun as typed, or a fragment such as "and in Vienna?" without its "and"; empty if there is neither.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question

@@ -47,7 +47,7 @@ class AnswerReviewer:
 
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source to search after a negative review; the preferred one if it is not allowed.
+        :param supplement_source: The source to search after a negative review; if it is not allowed, the preferred one.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
         :param on_doubt: What happens when the review cannot be read in two attempts, or was cut off: ``keep`` accepts
             the answer without a label, since in the paper a run stops unless the label is False, and ``end`` ends the

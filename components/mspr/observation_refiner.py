@@ -21,7 +21,7 @@ class ObservationRefiner:
 
     The component runs after a retrieval. The passages just found stay as they are, because the next action depends on
     their details. The summary of the previous passages keeps everything that may bear on the question or on the current
-    query. It replaces them only in the prompts of a model: the result of the run keeps the documents.
+    query. Only the prompts of a model show it instead of the passages: the result of the run keeps the documents.
     """
 
     def __init__(

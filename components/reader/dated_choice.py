@@ -38,18 +38,12 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class DatedChoice:
-    """The one of two things that a question asks for.
+    """The one of two things that a question asks for."""
 
-    :param name: Its title, without brackets.
-    :param place: The index of its passage.
-    :param dated: The index of the passage that states the date: its own or, for example, its director's.
-    :param begin: The character of that passage's text at which the date begins.
-    """
-
-    name: str
-    place: int
-    dated: int
-    begin: int
+    name: str  # its title, without brackets
+    place: int  # the index of its passage
+    dated: int  # the index of the passage that states the date: its own or, for example, its director's
+    begin: int  # the character of that passage's text at which the date begins
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date of a thing or, if the question asks for it, of its director or the like; and its passage."""
+    """Find the date of a thing (or of its director or the like, if the question asks for that), and its passage."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first

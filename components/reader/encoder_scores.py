@@ -20,25 +20,16 @@ _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
 @dataclass(frozen=True)
 class Scored:
-    """An input of the encoder, and its output.
-
-    :param encoded: The input.
-    :param start: Each token's score as the start of the answer.
-    :param end: Each token's score as the end of the answer.
-    :param kind: The scores of the four kinds of answer: a span, yes, no and none.
-    """
+    """An input of the encoder, and its output."""
 
     encoded: ReaderInput
-    start: Values
-    end: Values
-    kind: Values
+    start: Values  # each token's score as the start of the answer
+    end: Values  # each token's score as the end of the answer
+    kind: Values  # the scores of the four kinds of answer: a span, yes, no and none
 
 
 class EncoderScores:
-    """The encoder's scores, normalised over all passages of a question.
-
-    :param parts: The inputs with their outputs; several if the passages do not fit into one.
-    """
+    """The encoder's scores, normalised over all passages of a question, which may need several inputs (``parts``)."""
 
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts

@@ -18,18 +18,11 @@ from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.reader import choice_features, span_features, sure_features, yes_no_features
+from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.newer_answer import find_newer_answer
-from prefrag.components.reader.question_form import (
-    asks_beyond_spans,
-    asks_how_to,
-    asks_to_compare,
-    asks_yes_no,
-    looks_english,
-)
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.second_look import SecondLook
@@ -60,24 +53,15 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader and its success rates, as measured by its training.
-
-    :param threshold: The least probability at which an answer is given.
-    :param probable: The least probability at which the sentence of an answer is given.
-    :param dated_choice: The share of right answers among choices by date, used as their probability.
-    :param other_choice: The share of right answers among other choices of two things; their probability is at most
-        this.
-    :param comparison: The same for yes-or-no questions that compare anything but countries.
-    :param other_time: The same for answers about another time than the question.
-    """
+    """The thresholds of a reader and its success rates, as measured by its training."""
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
-    threshold: float = 1.0
-    probable: float = 0.5
-    dated_choice: float = 1.0
-    other_choice: float = 1.0
-    comparison: float = 1.0
-    other_time: float = 1.0
+    threshold: float = 1.0  # the least probability at which an answer is given
+    probable: float = 0.5  # the least probability at which the sentence of an answer is given
+    dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
+    other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
+    comparison: float = 1.0  # this share and limit for yes-or-no questions that compare anything but countries
+    other_time: float = 1.0  # this share and limit for answers to another question: about another time, or denied
 
 
 class _Parts:
@@ -183,14 +167,14 @@ class ExtractiveReader(Block):
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find the possible answers of a question in documents."""
         documents = [one for one in documents if (one.content or "").strip()]
-        if not documents or not looks_english(question) or asks_beyond_spans(question):
+        if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
             return []
         return list(_read(_Reading(self, question, documents)))
 
     def _read(self, question: str, documents: Sequence[Document]) -> Sequence[Candidate]:
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         passages = _passages(documents)
-        if asks_yes_no(question):
+        if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
             # The date may stand in another passage, such as that of the chosen film's director.
@@ -199,7 +183,7 @@ class ExtractiveReader(Block):
             probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         found = _read_spans(_Reading(self, question, documents))
-        if not asks_how_to(question):
+        if not question_form.asks_how_to(question):
             return found
         # The sentence that says what to do comes before the steps, and the span may be in one of the steps.
         texts = [one.document.content or "" for one in found]
@@ -222,7 +206,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """Weighs a word by its rarity, taken from the encoder's vocabulary."""
+        """The function that weighs a word by its rarity, from the encoder's vocabulary."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -244,7 +228,7 @@ class ExtractiveReader(Block):
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
         if find_offered(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
-        elif said_at_another_time(chosen[0][0], spans, look):
+        elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
         # The other answers share the remaining probability by their scores; none gets more than the first.
@@ -277,7 +261,7 @@ class ExtractiveReader(Block):
         # The trees judge yes and no better than the encoder, which is right less often than "always yes".
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
-        if asks_to_compare(question):
+        if question_form.asks_to_compare(question):
             # The trees learnt to compare countries, which teaches them nothing about, say, shipyards.
             limit = self._loaded().card.comparison
             yes = min(max(yes, 1 - limit), limit)
@@ -322,9 +306,9 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
     return max(_same_answers(place, spans), key=rank)
 
 
-def said_at_another_time(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether every span with this answer is about another time than the question."""
-    return all(look.is_of_another_time(spans.candidates[other]) for other in _same_answers(place, spans))
+def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
+    """Check whether every span with this answer is about another time or thing, or affirms what the question denies."""
+    return all(look.answers_another_question(spans.candidates[other]) for other in _same_answers(place, spans))
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:

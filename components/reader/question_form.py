@@ -103,8 +103,8 @@ def asks_to_compare(question: str) -> bool:
 def question_head(question: str) -> str:
     """Keep what follows the question word, up to the first clause that describes something.
 
-    "founded the school" of "Who founded the school that trained the designer of ...?"; everything, if there is no such
-    clause.
+    For example "founded the school" of "Who founded the school that trained the designer of ...?". Without such a
+    clause, everything after the question word.
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0

@@ -17,22 +17,14 @@ _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
 @dataclass(frozen=True)
 class ReaderInput:
-    """A question and passages as tokens.
+    """A question and passages as tokens."""
 
-    :param ids: The numbers of the tokens, at most :data:`LONGEST`.
-    :param types: For each token 0 in the question and 1 in the passages.
-    :param texts: The text of each passage as the encoder sees it, title first.
-    :param passage: For each token the index of its passage; -1 if it belongs to none.
-    :param begin: For each token the character of the passage's text at which it begins.
-    :param end: For each token the character of the passage's text at which it ends.
-    """
-
-    ids: list[int]
-    types: list[int]
-    texts: list[str]
-    passage: list[int]
-    begin: list[int]
-    end: list[int]
+    ids: list[int]  # the numbers of the tokens, at most `LONGEST`
+    types: list[int]  # for each token 0 in the question and 1 in the passages
+    texts: list[str]  # the text of each passage as the encoder sees it, title first
+    passage: list[int]  # for each token the index of its passage; -1 if it belongs to none
+    begin: list[int]  # for each token the character of the passage's text at which it begins
+    end: list[int]  # for each token the character of the passage's text at which it ends
 
 
 def load_tokenizer(file: Path) -> Any:
@@ -46,7 +38,7 @@ def load_tokenizer(file: Path) -> Any:
 
 
 def passage_text(title: str, text: str) -> str:
-    """Put title and full stop before a text; the text alone if the title is empty or the number of a record."""
+    """Put the title and a full stop before a text, unless the title is empty or the number of a record."""
     title = title.strip()
     return f"{title}. {text}" if title and not _RECORD_NUMBER.fullmatch(title) else text
 

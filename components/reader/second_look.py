@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.other_time import is_of_another_time
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
@@ -22,12 +22,7 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """Judges single candidates once more, against the question and its passages.
-
-    :param passages: Title and text of each passage.
-    :param weight: The weight of a word, from 0 to 1.
-    :param score: Lets the encoder read passages.
-    """
+    """Judges single candidates once more, against the question and its passages."""
 
     def __init__(
         self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None
@@ -69,19 +64,21 @@ class SecondLook:
         return held_weight(self._asked, self._held(candidate))
 
     def most_of(self, passage: int) -> float:
-        """Measure how much of the question the best sentence of a passage covers with the title, from 0 to 1."""
+        """Measure how much of the question a passage's best sentence and its title cover, from 0 to 1."""
         title = self._titles[passage]
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
-    def is_of_another_time(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is about another time than the question."""
+    def answers_another_question(self, candidate: SpanCandidate) -> bool:
+        """Check whether a candidate is about another time or thing than the question, or affirms what it denies."""
+        title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
             return False
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
-        sentence = self._passages[candidate.passage][1][first : max(last, first + end)]
-        return is_of_another_time(self._question, sentence, begin, end)
+        sentence = text[first : max(last, first + end)]
+        is_affirmation = is_affirmed(self._question, f"{title} {sentence}")
+        return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question, and of its head, a candidate's sentence and title cover, from 0 to 1.
@@ -93,10 +90,10 @@ class SecondLook:
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the question's rarest absent word, from 0 to 1: the text may be about another thing.
+        """Weigh the question's rarest absent word, from 0 to 1: without it, the text may be about another thing.
 
-        The word is absent from all passages, from the candidate's passage, and from its sentence and title; the fourth
-        value is for words of the question's head that are absent from sentence and title.
+        The first three values are for words absent from all passages, from the candidate's passage, and from its
+        sentence and title. The fourth is for words of the question's head that are absent from sentence and title.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]

@@ -61,20 +61,13 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class SpanCandidate:
-    """A span that may be the answer.
+    """A span that may be the answer."""
 
-    :param passage: The index of its passage.
-    :param text: The span.
-    :param kind: One of :data:`KINDS`; ``title`` is the passage's title, ``read`` a span that only the encoder proposes.
-    :param begin: The character at which it begins in the passage as the encoder sees it.
-    :param end: The character at which it ends there.
-    """
-
-    passage: int
+    passage: int  # the index of its passage
     text: str
-    kind: str
-    begin: int
-    end: int
+    kind: str  # one of `KINDS`; `title` is the passage's title, `read` a span that only the encoder proposes
+    begin: int  # the character at which it begins in the passage as the encoder sees it
+    end: int  # the character at which it ends there
 
 
 def short_title(title: str) -> str:

@@ -57,16 +57,11 @@ FEATURES = (*ASKED_FEATURES, *_SPAN_FEATURES, *READ_FEATURES)
 
 @dataclass(frozen=True)
 class Spans:
-    """The candidates of a question with their features.
-
-    :param candidates: The spans.
-    :param keys: For each span the text that equal answers share; see :func:`answer_key`.
-    :param rows: The features, one row per span; see :data:`FEATURES`.
-    """
+    """The candidates of a question with their features."""
 
     candidates: list[SpanCandidate]
-    keys: list[str]
-    rows: Values
+    keys: list[str]  # for each span the text that equal answers share, see `answer_key`
+    rows: Values  # the features, one row per span, see `FEATURES`
 
 
 def answer_key(text: str) -> str:
@@ -88,10 +83,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 class PassageWords:
-    """The words of a passage: where they begin, and what each weighs for a question.
-
-    :param asked: The weights of the question's stems.
-    """
+    """A passage's words: where each begins, and what it weighs; ``asked`` has the weights of the question's stems."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
         self.title = comparable(short_title(title))

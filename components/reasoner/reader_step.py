@@ -52,7 +52,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Yes or no is never stated: that one of them is likelier does not show that a sentence supports it.
+    # An answer yes or no is never given: that one of them is likelier does not show that a sentence supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:

@@ -203,7 +203,7 @@ class Reasoner:
         )
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
-        """Write the conversation so far; ``further`` is asked at its end, instead of the next step."""
+        """Write the conversation so far; ``further``, if given, takes the place of the request for the next step."""
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)

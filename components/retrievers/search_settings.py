@@ -1,4 +1,4 @@
-"""The settings of a search: those of the retriever combined with those of the call."""
+"""The settings of a search, combined from the retriever and the call."""
 
 from prefrag.components.block import check_whole
 

@@ -112,14 +112,12 @@ class TitleMentionRetriever:
     run = blocking(run_async)
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
-        """List the keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, MAX_WORDS) for text in texts)))
 
     def _find_mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
-        """Find the known keys that the texts mention."""
         mentioned = dict.fromkeys(longest_mentions(query, known, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""

@@ -12,7 +12,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 
 @component
 class VectorRetriever:
-    """Find the passages of an on-disk index whose vectors are nearest to that of a query.
+    """Find the passages of an on-disk index whose vectors are nearest to the vector of a query.
 
     The passages are embedded beforehand by :func:`prefrag.indexing.embedding.embed_index`.
 

@@ -104,7 +104,7 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always`` searches; with ``adaptive`` the model first decides whether to (Retrieve). If its
+        :param retrieval: ``always`` searches; with ``adaptive`` the model first decides whether to search. If its
             decision cannot be read in two attempts, the run searches only if it has no external source.
         :param weights: Weights by critique, to change the defaults: 1.0 for ``relevance`` and ``support``, 0.5 for
             ``usefulness``.

@@ -300,7 +300,6 @@ class RetrievalSource(Block):
         return tuple(stamped)
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
-        """Replay the search from the recording."""
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)

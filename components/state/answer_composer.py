@@ -19,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# How a model says that it has no answer. A title may begin with these words, or be one of them, so an answer that cites
-# a passage counts only if it is one of the sentences and nothing else.
+# How a model says that it has no answer. A title may begin with these words, or be one of them. So an answer that cites
+# a passage counts as none only if it is one of the whole sentences.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -170,7 +170,6 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
-    """Find the sentence of a document to show."""
     step = document.meta.get("step")
     query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
     span = find_sentence(document.content or "", query or state.question, state.question, answer)

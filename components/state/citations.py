@@ -39,10 +39,10 @@ _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Assign numbers to the documents that the model has been shown, separately for those of external sources.
+    """Assign numbers to the documents that the model has been shown, separately for external sources.
 
     A document keeps its number as the run goes on, because later ones are numbered after it. The marks are ``1``,
-    ``2``, ... for local documents, ``W1``, ``W2``, ... for those of the web and ``A1``, ``A2``, ... for those that came
+    ``2``, ... for local documents, ``W1``, ``W2``, ... for web pages and ``A1``, ``A2``, ... for documents that came
     with the question. The keys are the documents' :func:`identity`.
     """
     counts = {"": 0, "W": 0, "A": 0}
@@ -144,7 +144,6 @@ def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
 
 
 def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:
-    """Read the content of a pair of brackets."""
     items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
     ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
     if not items or any(end is None for ends in ranges for end in ends):

@@ -25,7 +25,7 @@ _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, that of the likeliest answer, and one for each search."""
+    """Choose the sentences nearest to the question, the likeliest answer's sentence, and one for each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
     found = [*nearest[:_NEAREST], *read[:1]]

@@ -1,4 +1,4 @@
-"""The texts that describe a run's options, apart from them so that the command line's help needs no Pydantic."""
+"""The descriptions of a run's options, in a module of their own so that the command line's help needs no Pydantic."""
 
 OPTION_TEXTS = {
     "preferred": "The source that is searched first.",

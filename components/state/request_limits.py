@@ -102,7 +102,7 @@ def _check_size(filters: Any) -> None:
         inner: Sequence[Any] = ()
         if isinstance(value, Mapping):
             inner = [*value.keys(), *value.values()]
-            # A condition has three keys of its own.
+            # The three keys of a condition do not count.
             seen += max(0, len(value) - 3)
         elif isinstance(value, list | tuple | set | frozenset):
             inner = list(value)

@@ -237,12 +237,12 @@ class Step(_Value):
 
 @dataclass(frozen=True)
 class RunSettings(_Value):
-    """The settings of one run: those of the pipeline, narrowed by the request.
+    """The settings of one run: the pipeline's, narrowed by the request.
 
     :param sources: The sources that may be searched, in order.
     :param preferred: The source that is searched first.
     :param external: The sources that are external.
-    :param typed_only: The external sources that get the question as it was typed, while no model writes the queries.
+    :param typed_only: The external sources that get the question as typed, as long as no model writes the queries.
     :param top_k: The number of documents per retrieval.
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
@@ -341,7 +341,7 @@ class State(_Value):
 
     @property
     def query(self) -> str:
-        """The query of the next search: that of the step, or the question for a supplement."""
+        """The query of the next search: the step's, or the question for a supplement."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
@@ -353,10 +353,9 @@ class State(_Value):
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
-        """Write the query of the next search of a source.
+        """Write the next query for a source: the step's, or the question as it was typed.
 
-        It is the query of the step, or the question as it was typed. If that is a follow-up, the user's turn before it
-        comes first.
+        If the typed question is a follow-up that was rewritten, the user's turn before it comes first.
         """
         if not self.takes_question(source):
             return self.query

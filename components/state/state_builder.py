@@ -12,14 +12,8 @@ from prefrag.components.both_ways import in_thread
 from prefrag.components.errors import BadInput
 from prefrag.components.prompts.prompt_folder import check_prompts
 from prefrag.components.settings import settings as of_environment
+from prefrag.components.state import request_limits
 from prefrag.components.state.attached import attach
-from prefrag.components.state.request_limits import (
-    MAX_INSTRUCTIONS_CHARACTERS,
-    check_filters,
-    check_instructions,
-    check_question,
-    keep_newest_turns,
-)
 from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, RunOptions, read_options
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
@@ -106,12 +100,12 @@ class StateBuilder:
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
         """
-        question = check_question(question)
-        # The parts with limits of their own, which are checked before anything else is done with them.
-        history = keep_newest_turns(options.pop("history", None))
+        question = request_limits.check_question(question)
+        # These have limits of their own, which are checked before anything copies or processes them.
+        history = request_limits.keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
-        check_filters(options.get("filters"))
-        instructions = check_instructions(options.pop("instructions", None))
+        request_limits.check_filters(options.get("filters"))
+        instructions = request_limits.check_instructions(options.pop("instructions", None))
         wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
         if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
@@ -120,12 +114,13 @@ class StateBuilder:
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
             wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
         settings = replace(
-            self._narrow(wanted, closed, reason), instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS]
+            self._narrow(wanted, closed, reason),
+            instructions=instructions[: request_limits.MAX_INSTRUCTIONS_CHARACTERS],
         )
         turns = tuple((turn["role"], turn["content"]) for turn in history)
         state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)
-        if len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
-            kept = MAX_INSTRUCTIONS_CHARACTERS
+        if len(instructions) > request_limits.MAX_INSTRUCTIONS_CHARACTERS:
+            kept = request_limits.MAX_INSTRUCTIONS_CHARACTERS
             state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
         if shut := [name for name in wanted.get("sources", self.sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)

@@ -46,7 +46,7 @@ PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-case words, where no index offers a better analysis.
+    """Split a text into lower-case words, if no index offers a better analysis.
 
     :param text: The text.
     :returns: Its words of four letters and more, without question words.

@@ -47,7 +47,7 @@ def comparable(text: str) -> str:
 
 
 def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
-    """List the keys that a text may mention: those of its word n-grams, except those that are hardly ever names.
+    """List the keys that a text may mention: its word n-grams, except those that are hardly ever names.
 
     A single word counts when it has a capital letter and is neither a number nor a function word of English; otherwise
     half of all texts would mention titles such as "This", "1984" and "Comedy". Several words count when they are not
@@ -60,8 +60,8 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
     """List the titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
 
-    Of two that overlap, both are mentioned unless one is inside the other. ``known`` holds title keys made by
-    `title_key`, of at most ``max_words`` words. Each is listed once, in the order of first mention.
+    If two titles overlap, both are mentioned unless one is inside the other. ``known`` holds title keys made by
+    `title_key`, of at most ``max_words`` words. Each title is listed once, in the order of first mention.
     """
     mentioned: dict[str, None] = {}
     end = 0

@@ -43,7 +43,7 @@ _WORK = re.compile(
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly any statements.
 
-    In doubt it is none. ``instructed`` says that a system prompt came with the message, which may say what to do with
+    In doubt it does not. ``instructed`` says that a system prompt came with the message, which may say what to do with
     it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -76,8 +76,8 @@ def find_origin(query: str, state: State) -> str:
         (own if role == "user" and is_question(text) else brought).append(text)
     words = _content_words([query]) or set(_split(query))
     borrowed = words & _content_words(brought) - _content_words(own)
-    # If rules rewrote the question, one such word is enough: they insert names from an earlier answer. A model could
-    # have left them out.
+    # If rules rewrote the question, a single borrowed word is enough: they insert names from an earlier answer. A model
+    # could have left them out.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (

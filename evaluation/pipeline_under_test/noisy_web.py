@@ -8,6 +8,7 @@ from itertools import islice
 from haystack import Document, component
 
 from prefrag.components.block import Block
+from prefrag.components.both_ways import blocking
 from prefrag.components.text.term_statistics import passage_text, words
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.datasets import load_questions, read_passages
@@ -66,14 +67,11 @@ class NoisyWeb(Block):
         self._pool()
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search, and add noise to the results."""
-        return {"documents": self._add_noise(query, self.web.run(query, top_k)["documents"])}
-
-    @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search as :meth:`run` does, without blocking the event loop."""
+        """Search, and add noise to the results."""
         return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
+
+    run = blocking(run_async)
 
     def _pool(self) -> Sequence[Document]:
         return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()

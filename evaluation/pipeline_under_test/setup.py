@@ -12,14 +12,7 @@ from typing import Any
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from prefrag.components.state.web_switch import WEB_SWITCH
-from prefrag.evaluation.pipeline_under_test.description import (
-    describe_environment,
-    describe_model,
-    describe_retriever,
-    describe_web,
-    has_model_judge,
-    varies_with,
-)
+from prefrag.evaluation.pipeline_under_test import description
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts, part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
@@ -56,7 +49,7 @@ class Setup:
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
         self.embedders = self._embed(block)
-        self.llm = describe_model(block, experiment, self.name)
+        self.llm = description.describe_model(block, experiment, self.name)
         self._prepare_recording()
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
         self.block = replaced.build_block() if self._as_it_is is None else block
@@ -69,7 +62,7 @@ class Setup:
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
-        experiment, used = self.experiment, varies_with(self.block, self.llm)
+        experiment, used = self.experiment, description.varies_with(self.block, self.llm)
         return {
             "pipeline": self.name,
             "set": list(experiment.changes),
@@ -77,21 +70,21 @@ class Setup:
             "files": self._files,
             "sources": self.sources,
             "corpus": None if experiment.corpus is None else str(experiment.corpus),
-            "web": describe_web(self.block, experiment),
+            "web": description.describe_web(self.block, experiment),
             "split": self.split,
             "indexes": [self.local, self.second],
             "top_k": start_of(self.block).get("top_k"),
             "prompts": self._prompts,
             "prompts_sha256": digest_prompts(self._prompts),
             "store": self.store,
-            "retriever": describe_retriever(self.block),
+            "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
             # A recording may be replayed with several pipelines, so it keeps all settings, also those unused here.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
-            "judged": has_model_judge(self.block, self.llm),
-            "environment": describe_environment(experiment, self.llm),
+            "judged": description.has_model_judge(self.block, self.llm),
+            "environment": description.describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),
         }

@@ -14,7 +14,7 @@ from typing import Any
 from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
 
 _SECONDS_TO_CONNECT = 30.0
-# An autoscaling cluster has to start a machine first.
+# An autoscaling cluster may have to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
 _SECONDS_TO_LOOK = 1.0
 # Variables that settings and pipeline parts read on a worker's machine.
@@ -22,7 +22,7 @@ _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
 class OnRay(Runner):
-    """Runs items in actors that each build once; Ray restarts one that dies, alone or with its machine."""
+    """Runs items in actors that each build once; Ray restarts an actor that dies, alone or with its machine."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
         """Set the cluster, and how many items run at the same time."""
@@ -61,7 +61,7 @@ class _Actors:
         self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
         self._lost: list[_Running] = []
         # Running actors claim no processor from Ray, so that those of a lost machine find room on the others. Each
-        # takes one more call at a time than items, so that it can always be asked whether it is alive.
+        # takes one more call than it runs items, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
         given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
@@ -95,7 +95,7 @@ class _Actors:
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
     def _send(self, one: _Running) -> None:
-        # Sent only when its worker is up: Ray counts whatever is sent to a starting worker as a try.
+        # The item is sent when its worker is up: Ray counts whatever is sent to a starting worker as a try.
         one.tries += 1
         sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
         sent.future().add_done_callback(partial(self._receive, one))
@@ -105,7 +105,7 @@ class _Actors:
         if error is None:
             settle(one.ended, *given.result())
         elif one.tries < TRIES:
-            # Not sent from here, because Ray is waiting for this to return.
+            # Not sent again from here, because Ray is waiting for this callback to return.
             self._lost.append(one)
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
@@ -115,7 +115,7 @@ class _Actors:
 
 
 class _Worker:
-    """A worker on a machine of the cluster; it builds with its first item, so that a crash then counts as a try."""
+    """A worker on a machine of the cluster; it builds at its first item, so that a crash then counts as a try."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
@@ -130,7 +130,7 @@ class _Worker:
         """Answer, to show that the worker is alive."""
 
     def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
-        """Run an item to its result or its error, which Ray itself would wrap in the text of a traceback."""
+        """Return an item's result or error; Ray itself would wrap an error in the text of a traceback."""
         try:
             with self._one_at_a_time:
                 if self._run is None:
@@ -151,7 +151,7 @@ def _connect(address: str) -> Any:
         import ray
     except ImportError as error:
         raise ImportError("--ray needs the extra `ray`: make install EXTRAS=ray") from error
-    # Ray warns that it handles no signals in a thread.
+    # Hides the warning of Ray that it handles no signals in a thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     failed: list[Exception] = []
 

@@ -52,7 +52,7 @@ class _Running:
 
 
 class _Worker:
-    """A worker: a process, and after its death the next one."""
+    """A process that runs items, and its successor if it dies."""
 
     def __init__(self, build: Build[Any]) -> None:
         self.running: dict[int, _Running] = {}
@@ -94,7 +94,7 @@ class _Worker:
             self._send(number, one.item)
 
     def _send(self, number: int, item: Any) -> None:
-        # If the process is gone, the receiving side notices, and sends the item to the next one.
+        # If the process is gone, `_receive` notices, and sends the item to its successor.
         with suppress(OSError):
             assert self._pipe is not None
             self._pipe.send((number, item))

@@ -13,29 +13,29 @@ from typing import Any, TypeVar
 from prefrag.components.errors import PrefragError
 
 Item = TypeVar("Item")
-# Makes the function, or coroutine function, that runs one item; it must be picklable for other processes.
+# Makes the function, or coroutine function, that runs one item. A `Build` must be picklable for other processes.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
 # How often an item is tried if its worker dies.
 TRIES = 3
 # Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
-# Ordered results wait for a slow one before them; meanwhile at most this many times ``room`` items are begun.
+# Ordered results wait for a slow one before them. Meanwhile at most this many times ``room`` items are begun.
 _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """Report that every worker that had an item has died."""
+    """Report that every worker that was given an item has died."""
 
 
 class Runner(ABC):
-    """Runs items; only the caller, which takes the results, writes anything."""
+    """Runs items; only the caller, who takes the results, writes anything."""
 
     room = 1  # the items that run at the same time
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, each of which builds once, and give the function that starts an item."""
+        """Start the workers, which build once each, and give the function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.
@@ -98,7 +98,7 @@ def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None
 
 
 def as_sent(error: BaseException) -> BaseException:
-    """Return an error that another process can read; some do not survive being pickled."""
+    """Return an error in a form that another process can read; some errors do not survive being pickled."""
     try:
         return pickle.loads(pickle.dumps(error))
     except Exception:
@@ -108,8 +108,8 @@ def as_sent(error: BaseException) -> BaseException:
 def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
     """Choose where items run.
 
-    Without ``workers``, items run in this process alone; ``ray`` is the address of a cluster that runs the workers, and
-    needs their number.
+    Without ``workers``, items run in this process alone. ``ray`` is the address of a cluster on which the workers run;
+    it needs ``workers`` too.
     """
     from prefrag.pipelines.runners.in_process import InProcess
     from prefrag.pipelines.runners.processes import Processes

@@ -46,7 +46,7 @@ class TestACorpus:
         [
             ("{not json", "not JSON"),
             ('{"id": "x", "text": "  "}', "'text' must be text, and not empty"),
-            ('{"id": "good", "text": "again"}', "the id 'good' is that of an earlier line"),
+            ('{"id": "good", "text": "again"}', "an earlier line has the id 'good'"),
         ],
     )
     def test_names_a_line_that_is_no_passage_and_goes_on(self, make: Make, bad: str, reason: str) -> None:
@@ -147,7 +147,7 @@ class TestACorpus:
 
             assert texts() == ["First.", "Second.", "Third."]
             assert [(skipped.line, skipped.reason.split(":")[0]) for skipped in report.skipped] == [
-                (4, "the id 'a' is that of an earlier line")
+                (4, "an earlier line has the id 'a' too")
             ]
         assert (report.written, report.unchanged) == (0, 3)
 
@@ -225,7 +225,7 @@ class TestTwoCorporaWithTheSameIds:
             assert (report.written, report.replaced) == (written, 0)
             [skipped] = report.skipped
             assert (skipped.path, skipped.line) == (str(second), 1)
-            assert f"the id '1' is that of a passage of {first}" in skipped.reason
+            assert f"a passage of {first} has the id '1'" in skipped.reason
 
     def test_with_the_same_content_lose_nothing(self, make: Make) -> None:
         report = index([make("a.jsonl", line(1)), make("b.jsonl", line(1) + line(2))])

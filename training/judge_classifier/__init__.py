@@ -1,4 +1,4 @@
-"""Train the trees behind the judge."""
+"""Train the trees of the judge."""
 
 from prefrag.training.judge_classifier.training import train_judge
 

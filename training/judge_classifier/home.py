@@ -1,4 +1,4 @@
-"""Simulate runs over a user's own documents: many passages under one title, no links, and short questions."""
+"""Simulate runs over a user's own documents, with many passages under one title, no links, and short questions."""
 
 import json
 import math
@@ -20,7 +20,7 @@ Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
-# The shares of articles that are at home and of their passages there, because files rarely say everything.
+# The share of articles that are in the user's files ("at home"), and of their passages, as files rarely say everything.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
 _SAME_ARTICLE = 0.6
 _PAIRS = 30
@@ -42,12 +42,12 @@ class Article:
     """A text that was cut into passages, with questions about it."""
 
     title: str
-    passages: tuple[Document, ...]  # its passages in the order of the file
+    passages: tuple[Document, ...]  # in the order of the file
     questions: tuple[PassageQuestion, ...]
 
 
 def read_articles(file: Path) -> list[Article]:
-    """Read the articles that have many passages."""
+    """Read the articles with at least ten passages."""
     by_title: dict[str, list[tuple[str, str]]] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -61,8 +61,8 @@ def read_articles(file: Path) -> list[Article]:
     large = [article for article in articles if len(article.passages) >= _FEWEST_PASSAGES]
     if len(large) < _FEWEST_ARTICLES:
         raise ValueError(
-            f"{file} has {len(large)} articles with questions on {_FEWEST_PASSAGES} passages and more: "
-            f"training needs at least {_FEWEST_ARTICLES}."
+            f"{file} has {len(large)} articles with questions on at least {_FEWEST_PASSAGES} passages: training needs "
+            f"at least {_FEWEST_ARTICLES}."
         )
     return large
 
@@ -79,12 +79,12 @@ def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
 def home_steps(
     articles: Sequence[Article], seed: int, *, titles: Titles = "own", top_k: int = 5
 ) -> Iterator[JudgedStep]:
-    """Run questions of two parts over the passages of some articles, and yield the steps.
+    """Run questions of two parts over the passages that are at home, and yield the steps.
 
-    The first search is for the question or its first part, the second for the other part or its keywords. The answer to
-    the second part may be at home, in the missing part of an article, or in an article that is not there. Both results
-    are kept. A passage is needed if it answers either part and has not been shown; one that answers the second part is
-    needed even if it has been shown, because there is nothing to gain elsewhere.
+    The first search is for the question or its first part, the second for the other part or its keywords; the results
+    of both are kept. The answer to the second part may be at home, in a missing passage, or in a missing article. A
+    passage is needed if it answers a part and was not shown before. A passage that answers the second part is needed
+    even if it was shown, because leaving would gain nothing.
     """
     draw = random.Random(seed)
     held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))

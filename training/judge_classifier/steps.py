@@ -1,4 +1,4 @@
-"""Simulate runs with a perfect judge; their steps train and measure the trees."""
+"""Simulate runs with a perfect judge, whose steps train and measure the trees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
 
-# The weights for drawing each passage's source at random if the corpus has no field `source`.
+# If the corpus has no field `source`, each passage's source is drawn with these weights.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
@@ -35,10 +35,10 @@ class JudgedStep:
     question: str
     step: int  # the number of earlier searches
     query: str
-    found: tuple[Document, ...]  # the passages that it found, best first
-    observed: tuple[Document, ...]  # the passages that had been shown
+    found: tuple[Document, ...]  # the passages that the search found, best first
+    observed: tuple[Document, ...]  # the passages that were shown before
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
-    needed: tuple[bool, ...]  # whether each of these passages is needed
+    needed: tuple[bool, ...]  # whether each passage found is needed
 
     @property
     def keep(self) -> bool:
@@ -51,7 +51,7 @@ class TwoSources:
     """The indexes of the two sources of a corpus."""
 
     local: TantivyDocumentStore  # the index of the preferred source
-    web: TantivyDocumentStore  # the index of the source to which the judge switches
+    web: TantivyDocumentStore  # the index of the source that the judge switches to
 
     def swap(self) -> TwoSources:
         """Return the sources with the web as the preferred one."""
@@ -60,14 +60,14 @@ class TwoSources:
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Index a corpus as two sources, by each passage's field `source` or, without one, at random."""
+    """Index a corpus as two sources, by each passage's field `source` or, if it has none, at random."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
     held = [str(source or share) for source, share in zip(given, drawn, strict=True)]
     if unknown := next((source for source in held if source not in _SHARES), None):
         raise ValueError(
-            f"A passage of the corpus has the source '{unknown}': it must be {', '.join(_SHARES)} or none."
+            f"A passage of the corpus has the source '{unknown}': set one of {', '.join(_SHARES)}, or leave it out."
         )
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         stores = {}
@@ -93,8 +93,8 @@ def simulated_steps(
 ) -> Iterator[JudgedStep]:
     """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge sees.
 
-    Each step searches the preferred source. If the results contain a gold passage that has not been shown
-    yet, they are shown; otherwise the other source's results are. A run ends when all gold passages have been shown.
+    Each step searches the preferred source. If its results contain a gold passage that was not shown yet, they are
+    shown; otherwise the other source's results are shown. A run ends when all gold passages were shown.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -138,7 +138,7 @@ def simulated_steps(
 
 
 def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """Make a source that finds and ranks like the pipelines' embedded one."""
+    """Make a source that searches and ranks as the pipelines' source with an embedded index does."""
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),
@@ -150,9 +150,9 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
 
 
 class RememberedTerms:
-    """A cache for a store's term statistics, so that each text is analysed and each word counted only once.
+    """Remembers a store's term statistics, so that each text is analysed and each word counted only once.
 
-    Nothing may be written to the store in the meantime.
+    While it is used, nothing may be written to the store.
     """
 
     def __init__(self, statistics: TermStatistics):
@@ -162,7 +162,7 @@ class RememberedTerms:
         self._frequencies: dict[str, int] = {}
 
     def analyze(self, text: str) -> list[str]:
-        """Return the terms of a text as the index holds them."""
+        """Return the terms of a text as in the index."""
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: list[str]) -> list[list[str]]:
@@ -172,7 +172,7 @@ class RememberedTerms:
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """Return the number of all documents, and of those that contain each term."""
+        """Return the number of all documents, and for each word the number of documents that contain it."""
         words = list(words)
         unknown = [word for word in words if word not in self._frequencies]
         if unknown or not self._total:

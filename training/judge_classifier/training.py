@@ -37,31 +37,31 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2
 HOME = "home"
-# Trees easily tell files at home from datasets, so the files weigh a third of a dataset. A needed passage counts double
-# there, because what a user's files say is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
+# Trees easily tell a user's files ("home") from datasets, so files weigh only a third of a dataset. A needed passage
+# of theirs counts double, as it is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
-# A small dataset teaches more when its corpus is divided between the sources several times.
+# A small dataset teaches more if its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
 _MOST_DIVISIONS = 4
 
 
 @dataclass(frozen=True)
 class HeldBack:
-    """The verdicts of trees on held-back questions of a dataset."""
+    """How well trees judge the steps of a dataset's held-back questions."""
 
     dataset: str
     steps: int
-    classifier: float  # the share of steps, 0 to 1, that the trees decide correctly
-    left: float  # the share, 0 to 1, of the steps with a needed passage that the trees leave
+    classifier: float  # the share of steps, 0 to 1, with a right verdict
+    left: float  # of the steps with a needed passage, the share, 0 to 1, that the trees leave for the other source
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """A step and its use."""
+    """A step, and whether it is measured or only trained on."""
 
     dataset: str
     step: JudgedStep
-    measures: bool  # whether its run is like a served one, so that it may be measured on; others are only trained on
+    measures: bool  # whether the run is like a served one, so that it may be measured
 
 
 def train_judge(
@@ -73,8 +73,8 @@ def train_judge(
 ) -> Training[HeldBack]:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
-    An interrupted training continues after the last dataset that it finished running; until it ends, a folder beside
-    the output keeps the steps.
+    A folder beside the output keeps the steps of each finished dataset until the training ends, so that an interrupted
+    training can continue.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
@@ -115,7 +115,7 @@ def train_judge(
         "Trees of `prefrag train judge`",
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
         table(
-            ["held-back questions, by trees that have not seen them", "steps", "right verdicts", "needed, but left"],
+            ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but left"],
             ((one.dataset, one.steps, f"{one.classifier:.1%}", f"{one.left:.1%}") for one in measured),
         ),
     )
@@ -124,7 +124,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run pairs of questions over articles under their own titles, under file names, and without titles."""
+    """Run pairs of questions over articles, first with their own titles, then with file names, then without titles."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -134,8 +134,8 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """Run the questions of a dataset in every useful variant.
 
-    The variants are: with the sub-questions of questions that have some, and without; each of the two sources as the
-    preferred one; with further divisions of the corpus if there are few questions; and without the titles of passages,
+    Questions with sub-questions run with and without these. Each of the two sources is the preferred one once. If there
+    are few questions, the corpus is divided in further ways. Finally, the questions run without the titles of passages,
     so that the trees can also judge passages without titles.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
@@ -156,15 +156,15 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 
 
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
-    """Train trees."""
+    """Train trees on the passages of steps."""
     import numpy as np
 
     verdicts = {one.step.keep for one in steps}
     if len(verdicts) < 2:
         verdict = "keeps" if any(verdicts) else "switches"
         raise ValueError(
-            f"A perfect judge {verdict} in every step (of {len(steps)}): nothing to learn. Give questions of which "
-            "one source holds some gold passages and lacks others."
+            f"A perfect judge {verdict} in every step (of {len(steps)}): nothing to learn. Give questions with gold "
+            "passages that only one of the sources has."
         )
     sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
     weights = {
@@ -201,7 +201,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the steps by everything they depend on, so that no other training reuses them by mistake."""
+    """Name the steps' file by everything they depend on, so that no other training reuses it by mistake."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
@@ -213,7 +213,7 @@ def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, An
 
 
 def _write_step(one: TrainingStep) -> dict[str, Any]:
-    # The passages are not written: the trees learn from their features alone.
+    # The passages are not written, because the trees learn only from their features.
     step = one.step
     return {
         "dataset": one.dataset,

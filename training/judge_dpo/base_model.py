@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# The least share of the weights that must change when an optimiser step adds the learning rate to them.
+# The least share of weights that adding the learning rate, as an optimiser step roughly does, must change.
 _LEAST_MOVED = 0.5
 _MOST_SAMPLED = 1_000_000
 
 
 def load_model(model: str, weights: str = "float32") -> Any:
-    """Load a causal language model."""
+    """Load a causal language model, with weights of the type `float32` or `bfloat16`."""
     types = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if weights not in types:
         raise ValueError(f"weights is '{weights}': set it to {' or '.join(types)}.")
@@ -20,7 +20,7 @@ def load_model(model: str, weights: str = "float32") -> Any:
         return AutoModelForCausalLM.from_pretrained(model, dtype=types[weights])
     file = Path(model)
     loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=types[weights])
-    # The weights are dequantised now; while the config calls them quantised, they can be neither saved nor trained.
+    # The weights are now dequantised. While the config calls them quantised, they can be neither saved nor trained.
     loaded.config.quantization_config = None
     del loaded.config.quantization_config
     for name in ("is_quantized", "hf_quantizer", "quantization_method"):
@@ -37,7 +37,7 @@ def load_tokenizer(model: str) -> Any:
     if _is_gguf(model):
         file = Path(model)
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        # A tokenizer that is loaded from GGUF has the wrong end of a turn, and no padding.
+        # A tokenizer loaded from a GGUF file has the wrong token for the end of a turn, and none for padding.
         tokens = _read_tokens(file)
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(tokens["eos"])
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(tokens["pad"])
@@ -50,10 +50,10 @@ def load_tokenizer(model: str) -> Any:
 
 
 def check_weights(model: Any, learning_rate: float) -> None:
-    """Refuse weights that are too coarse for the learning rate.
+    """Raise ValueError if the weights are too coarse for the learning rate.
 
-    An optimiser of the Adam family moves a weight by about the learning rate; in bfloat16 that is too little to change
-    most weights: at 5e-7 only 0.3% of them change.
+    An optimiser of the Adam family moves a weight by about the learning rate. In bfloat16 that is too little to change
+    most weights: at a rate of 5e-7, only 0.3% of them change.
     """
     coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
     if not coarse:
@@ -62,8 +62,8 @@ def check_weights(model: Any, learning_rate: float) -> None:
     moved = ((sample.float() + learning_rate).to(sample.dtype) != sample).float().mean().item()
     if moved < _LEAST_MOVED:
         raise ValueError(
-            f"A step of the learning rate {learning_rate:g} would move {moved:.1%} of the weights, because they are "
-            f"{str(coarse[0].dtype).removeprefix('torch.')}: train float32 weights (the computation stays in "
+            f"A step with the learning rate {learning_rate:g} would move only {moved:.1%} of the weights, because they "
+            f"are {str(coarse[0].dtype).removeprefix('torch.')}: train float32 weights (the computation stays in "
             "bfloat16), or a LoRA, whose own weights are float32."
         )
 
@@ -73,7 +73,7 @@ def _is_gguf(model: str) -> bool:
 
 
 def _read_tokens(file: Path) -> dict[str, int]:
-    """Read from the file's own fields which tokens end a turn and which pad."""
+    """Read from the fields of a GGUF file which token ends a turn, and which one pads."""
     from gguf import GGUFReader
 
     fields = GGUFReader(file).fields
@@ -84,7 +84,7 @@ def _read_tokens(file: Path) -> dict[str, int]:
 
     end = read("eos")
     if end is None:
-        raise ValueError(f"{file} names no token that ends a turn: give the folder of the model instead.")
-    # If the padding were also the end of a turn, the model would never learn to end a turn.
+        raise ValueError(f"{file} does not name the token that ends a turn: give the folder of the model instead.")
+    # Padding is not learnt. If it were the same token as the end of a turn, the model would not learn to end a turn.
     pads = [one for one in (read("padding"), read("unknown")) if one is not None and one != end]
     return {"eos": end, "pad": pads[0] if pads else end}

@@ -1,4 +1,4 @@
-"""What is sampled at a judged step: nine replies of the small model, the gold verdict, and the preference pair."""
+"""A judged step as it is sampled: nine replies of the small model, the gold verdict, and the preference pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Candidate:
 
     temperature: float  # the temperature with which it was sampled
     top_p: float  # the top-p with which it was sampled
-    seed: int  # the seed that was sent
+    seed: int  # the seed that was sent with the call
     text: str  # the reply, without thinking
     status: bool | None  # its verdict; None if the reply was cut off or cannot be read
     analysis: str = ""
@@ -27,36 +27,35 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Gold:
-    """The verdict to which candidates are compared."""
+    """The verdict that candidates are compared with."""
 
     status: bool
-    # The texts that the preferred analysis has to come closest to: the stronger model's own analysis, or the gold
-    # sentences.
+    # The preferred analysis is the closest to these texts: the stronger model's own analysis, or the gold sentences.
     references: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A judged step of a run and what was sampled there."""
+    """A judged step of a run, with the replies that were sampled."""
 
     step: int  # the number of the step, counted from 1; the first is not judged
-    prompt: Sequence[Mapping[str, str]]  # the messages that were sent, as roles and contents
-    candidates: Sequence[Candidate]  # the replies to them, one for each point of the grid
-    gold: Gold | None  # the gold verdict; None if the stronger model gave none that can be read
+    prompt: Sequence[Mapping[str, str]]  # the messages that were sent, each with role and content
+    candidates: Sequence[Candidate]  # the replies, one for each point of the grid
+    gold: Gold | None  # the gold verdict; None if the stronger model's reply could not be read
     chosen: int | None = None  # the index of the preferred candidate; None if no candidate has the gold verdict
-    chosen_by: str = ""  # `only` if all with the gold verdict say the same, else `model` or `nearness` of words
+    chosen_by: str = ""  # `only` if all candidates with the gold verdict say the same, else `model` or `nearness`
     rejected: int | None = None  # the index of a candidate with the other verdict; None if there is none
-    by_passages: bool | None = None  # the verdict by the gold passages, if they are known
-    # What the server passes to the chat template besides the messages.
+    by_passages: bool | None = None  # the verdict by the gold passages; None if these are not known
+    # The variables that the server passes to the chat template besides the messages.
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the step as plain JSON values."""
+        """Return the step as plain JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JudgedStep:
-        """Read a step that :meth:`to_dict` wrote."""
+        """Read a step from the values that :meth:`to_dict` returned."""
         gold = data["gold"]
         return cls(
             **{
@@ -68,7 +67,7 @@ class JudgedStep:
 
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
-    """Split candidates by their verdicts; those without one are in neither part."""
+    """Return the indices of the candidates with this verdict, and of those with the other one."""
     right = [place for place, one in enumerate(candidates) if one.status is status]
     wrong = [place for place, one in enumerate(candidates) if one.status is (not status)]
     return right, wrong
@@ -80,5 +79,5 @@ def draw_seed(*parts: object) -> int:
 
 
 def draw(*parts: object) -> random.Random:
-    """Make a generator of random numbers; see :func:`draw_seed`."""
+    """Make a random number generator from :func:`draw_seed`."""
     return random.Random(draw_seed(*parts))

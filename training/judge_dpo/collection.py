@@ -1,4 +1,4 @@
-"""Collect pairs for the judge's model: run training questions, sample at every judged step, and balance the pairs."""
+"""Collect pairs for the judge's model: run training questions, sample replies at judged steps, balance the pairs."""
 
 import json
 import os
@@ -39,32 +39,32 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# If the concurrent questions and this many more all fail to reach a model, it counts as absent.
+# If the first concurrent questions and this many more all fail, the collection gives up.
 _FURTHER_FAILED = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How pairs are collected; the defaults are those of appendix C of PrefRAG."""
+    """How pairs are collected; the defaults are from appendix C of PrefRAG."""
 
     pipeline: str = "prefrag"
-    labels: str = "model"  # `model` for gold verdicts of a stronger model, `gold` for those of the gold passages
+    labels: str = "model"  # `model` for gold verdicts from a stronger model, `gold` for those from gold passages
     llm: str | None = None  # the model of the runs, see `Experiment`
     model: str | None = None
     prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
     changes: tuple[str, ...] = ()  # settings of the pipeline, each NAME=VALUE
-    # The verdict with which a run continues: `gold`, or `own`, the small model's, as in the authors' code.
+    # The verdict that a run continues with: `gold`, or `own` for the small model's, as in the authors' code.
     trajectory: str = "gold"
-    schema: bool = True  # whether the nine replies must follow the schema that a served judge has to follow
+    schema: bool = True  # whether the nine replies must follow the same schema as those of a served judge
     # The fewest and the most documents per retrieval, drawn for each question; None for the pipeline's number.
     top_k: tuple[int, int] | None = None
     limit: int | None = 15_000  # the most questions, drawn from all
     most_true: int = 3_000  # the most pairs whose gold verdict is True
     most_false: int = 1_000  # the most pairs whose gold verdict is False
-    canonical: bool = False  # whether to write a missing reply from a template
-    held_out: float = 0.05  # the share of the questions, 0 to 1, whose steps are held out
-    held_out_steps: int = 400
-    deadline: float = 600.0  # seconds that the run of a question may take
+    canonical: bool = False  # whether to take a missing reply from a template
+    held_out: float = 0.05  # the share of questions, 0 to 1, whose steps are held out
+    held_out_steps: int = 400  # the most held-out steps to keep
+    deadline: float = 600.0  # the most seconds that the run of a question may take
     seed: int = 7  # the seed of all draws
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Plan:
         if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
             raise ValueError(f"top_k is {self.top_k}: give the fewest and the most documents, such as 2-5.")
         if not 0 <= self.held_out < 1 or self.most_true < 1 or self.most_false < 1:
-            raise ValueError("held_out must be from 0 to below 1, and the most pairs of each verdict at least 1.")
+            raise ValueError("held_out must be at least 0 and below 1, most_true and most_false at least 1.")
 
 
 def collect(
@@ -90,10 +90,10 @@ def collect(
     ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs; a second call continues where the first one stopped.
+    """Collect pairs, or continue an interrupted collection, and return its report.
 
     ``small`` is the model to sample, by default the judge's own; ``gold`` is the stronger model, or a function that
-    makes it in each worker. ``concurrency`` is that of each worker, ``ray`` the address of a cluster to run them.
+    makes it in each worker. ``concurrency`` counts per worker; ``ray`` is the address of a cluster for the workers.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
@@ -139,7 +139,7 @@ def collect(
 
 @dataclass
 class _Sampling:
-    """Run questions and record their judged steps; each worker has a pipeline of its own."""
+    """Runs questions and records their judged steps; each worker builds a pipeline of its own."""
 
     setup: Setup
     plan: Plan
@@ -161,7 +161,7 @@ class _Sampling:
             yield self.run
 
     def build(self) -> dict[str, str]:
-        """Build the pipeline, and name the models that sample and label."""
+        """Build the pipeline, and return the names of the models that are sampled and that label."""
         self.pipeline = self.setup.build()
         judge, labels = _sample_in(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
@@ -169,7 +169,7 @@ class _Sampling:
         return {"small": _name(judge.chat_generator), "gold": labels}
 
     async def run(self, question: Question) -> dict[str, Any] | str:
-        """Run a question, and return its record, or why it failed."""
+        """Run a question, and return its record, or the reason why it failed."""
         options: dict[str, Any] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
         if self.plan.top_k is not None:
             options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
@@ -189,7 +189,6 @@ class _Sampling:
 def _run_all(
     runner: Runner, sampling: _Sampling, pending: Sequence[Question], file: Path, report: Callable[[str], None]
 ) -> None:
-    """Run questions and append each finished run to the file of all steps."""
     name, failed = sampling.dataset.name, 0
     stopped: list[ConnectionError] = []
     results = runner.map(sampling, takewhile(lambda question: not stopped, pending))
@@ -212,7 +211,7 @@ def _run_all(
 
 
 def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
-    """Read the finished runs of a dataset; an unfinished last line is cut off."""
+    """Read the finished runs of a dataset by the question's id; cut off an unfinished last line."""
     if not file.is_file():
         return {}
     *lines, torn = file.read_bytes().split(b"\n")
@@ -226,20 +225,20 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
                 done[run["id"]] = run
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file}, line {number}, is not a run ({error}): delete the line; its question is run again."
+                f"{file}, line {number}, is not a run ({error}): delete it, and its question will run again."
             ) from error
     return done
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw the questions, each text once; only those with gold passages if these give the labels."""
+    """Draw questions with different texts, and count the others; labels from gold passages need questions with some."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
         )
     read = [one for one in load_questions(dataset.questions) if one.supporting_ids or plan.labels == "model"]
     if not read:
-        raise ValueError(f"{dataset.questions} has no question with gold passages: label by a model instead.")
+        raise ValueError(f"{dataset.questions} has no questions with gold passages: use --labels model.")
     by_text = {fold(one.question): one for one in reversed(read)}
     questions = [one for one in read if by_text[fold(one.question)] is one]
     draw(plan.seed, dataset.name).shuffle(questions)
@@ -255,12 +254,12 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Replace the pipeline's judge by one that samples, and name the source of the labels."""
+    """Replace the pipeline's judge by one that samples; return the sampled judge and the name of what labels."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):
         raise ValueError(
-            f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give their corpus."
+            f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give these questions' corpus."
         )
     passages = GoldPassages(questions, held)
     gold = gold() if callable(gold) else gold
@@ -295,7 +294,7 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
         for run in runs
         for step in run["steps"]
     ]
-    # Runs end in any order; sort them, so that the same runs give the same file.
+    # Runs end in any order. Sorting makes the same runs give the same file.
     sampled.sort(key=lambda one: (one.dataset, one.question_id, one.judged.step))
     steps = drop_repeated(sampled)
     held_back = [one for one in steps if _is_held_out(one, plan)]
@@ -326,7 +325,7 @@ def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
-    # The number of pairs kept may change between calls; what is sampled may not.
+    # These settings decide what is sampled, so they may not change between calls; the number of pairs kept may.
     return {
         "pipeline": plan.pipeline,
         "labels": plan.labels,
@@ -343,7 +342,6 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
 
 
 def _name(generator: Any) -> str:
-    """Name a model as its server does, or a model in this process by its file."""
     if isinstance(generator, ChatModel):
         if (server := generator.server) is not None:
             return server.model

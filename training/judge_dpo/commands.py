@@ -1,4 +1,4 @@
-"""`prefrag train judge-dpo`: collect pairs for the judge's model, and train it on them."""
+"""`prefrag train judge-dpo`: collect pairs of replies, and train the judge's model on them."""
 
 from functools import partial
 from importlib.util import find_spec
@@ -11,16 +11,16 @@ from prefrag.components.worker_options import RayCluster, Workers
 from prefrag.training.commands import Datasets, Model, read_datasets, say
 
 # Heavy modules are imported where they are used, so that --help is instant.
-Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The settings, see docs/training.md.")]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A single setting; repeat it.")]
+Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="A file of settings, see docs/training.md.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One setting (repeatable).")]
 
 
 def data(
     dataset: Datasets,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="For pairs.jsonl and its report; resumed if begun.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for the pairs; continues what is there.")],
     labels: Annotated[
         str | None,
-        typer.Option(metavar="model|gold", help="Gold verdicts of a stronger model (by default), or of gold passages."),
+        typer.Option(metavar="model|gold", help="Gold verdicts from a stronger model (default) or gold passages."),
     ] = None,
     gold_llm: Annotated[
         str | None, typer.Option(metavar="URL", help="The stronger model's server; its key is in PREFRAG_GOLD_API_KEY.")
@@ -30,8 +30,8 @@ def data(
         str | None,
         typer.Option(
             metavar="embedded|simulated|URL",
-            help="The model of the runs; by default the one of PREFRAG_LLM_BASE_URL. With `simulated` the runs need no "
-            "model, and the judge's variables name the one to train.",
+            help="The model of the runs; by default that of PREFRAG_LLM_BASE_URL. With `simulated`, the runs need no "
+            "model, and the judge's environment variables name the model to train.",
         ),
     ] = None,
     model: Model = None,
@@ -40,15 +40,15 @@ def data(
         typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question; the authors draw 2-5."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="The most questions, drawn from all of a dataset; by default 15000.")
+        int | None, typer.Option(min=1, help="The most questions, drawn from each dataset; by default 15000.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at the same time.")] = 4,
     workers: Workers = None,
     ray: RayCluster = None,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
-    """Collect pairs of replies from runs over training questions; a second call continues the first."""
+    """Collect pairs of replies from runs over training questions; the same command continues an interrupted call."""
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
@@ -79,7 +79,7 @@ def data(
 
 
 def make_gold_model(url: str | None, model: str | None) -> Any:
-    """Make the stronger model."""
+    """Make the stronger model's chat generator, from the options of the command."""
     if url is None or model is None:
         raise ValueError(
             "The labels `model` need a stronger model: give --gold-llm and --gold-model, or label by the gold passages "
@@ -108,13 +108,13 @@ def fit(
         str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model that the replies were sampled from.")
     ],
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For the model or adapter, checkpoints, log and card; resumed.")
+        Path, typer.Option(metavar="FOLDER", help="The folder for the model or adapter; continues what is there.")
     ],
     lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA instead of all weights.")] = False,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
-    """Train the judge's model on pairs; a second call continues from the last checkpoint."""
+    """Train the judge's model on pairs; the same command continues from the last checkpoint."""
     _require_packages()
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
@@ -133,10 +133,10 @@ def fit(
 def measure(
     pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
     model: Annotated[str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model.")],
-    adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA over it.")] = None,
-    reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes none.")] = 512,
+    adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA for the model.")] = None,
+    reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes no verdicts.")] = 512,
 ) -> None:
-    """Measure a model on the held-out steps, for example after training on several GPUs, which skips this."""
+    """Measure a model on the held-out steps, for example after a training on several GPUs, which does not measure."""
     _require_packages()
     import torch
 

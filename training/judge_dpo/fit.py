@@ -29,43 +29,43 @@ LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How the model is trained; the defaults are those of section 3.5 of PrefRAG."""
+    """How the model is trained; the defaults are from section 3.5 of PrefRAG."""
 
     model: str  # a folder, a name on the Hugging Face hub, or a GGUF file
     lora: bool = False  # whether to train a LoRA instead of all weights
     lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
-    learning_rate: float | None = None  # the learning rate; None for 5e-7, and for 5e-6 with a LoRA
-    beta: float = 0.1  # how strongly the model is held near its start; lower values let it go further
+    learning_rate: float | None = None  # None for 5e-7, or for 5e-6 with a LoRA
+    beta: float = 0.1  # how strongly the model is held near its start; lower values let it move further
     batch: int = 8  # pairs per step, on all devices together
     per_device: int = 1  # pairs that a device holds at a time
     epochs: float = 1.0  # how often each pair is seen
-    max_steps: int | None = None  # the most steps; None for all
-    # The most tokens of prompt and reply; a longer pair is an error, because no pair may be cut or dropped.
+    max_steps: int | None = None  # the most steps; None for no limit
+    # The most tokens of prompt and reply together; a longer pair is an error, because no pair may be cut or dropped.
     max_length: int | None = None
-    # The type of the weights, `float32` or `bfloat16`; the computation is in bfloat16 either way.
+    # The type of the weights, `float32` or `bfloat16`; the computation is always in bfloat16.
     weights: str = "float32"
     # Whether to compute the reference model's log probabilities first, so that it need not stay in memory.
     precompute_reference: bool = False
     save_steps: int = 100  # steps between two checkpoints
     log_steps: int = 10  # steps between two lines of the log
-    reply_tokens: int = 512  # the most tokens of a verdict when the held-out steps are measured; 0 writes none
+    reply_tokens: int = 512  # the most tokens of a verdict when held-out steps are measured; 0 skips written verdicts
     seed: int = 7
 
     @property
     def rate(self) -> float:
-        """The learning rate."""
+        """The learning rate that is used."""
         return self.learning_rate or (LORA_LEARNING_RATE if self.lora else LEARNING_RATE)
 
 
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model; a second call continues from the last checkpoint."""
+    """Train a model, from the last checkpoint if there is one, and return the facts for its card."""
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # Make these before the model is loaded: among several processes only the first then reads the weights.
+    # The arguments are made before the model is loaded, so that of several processes only the first reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -79,7 +79,7 @@ def fit(
     on_progress(f"{len(rows)} pairs of up to {longest} tokens")
     last = get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None
     if last is not None:
-        on_progress(f"Goes on from {last}")
+        on_progress(f"Continues from {last}")
     trained = trainer.train(resume_from_checkpoint=last)
     written = output / (ADAPTER if settings.lora else MODEL)
     trainer.save_model(str(written))
@@ -149,12 +149,12 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     if not rows and file.name == PAIRS:
-        raise ValueError(f"{file} holds no pair: collect more questions, or write missing replies with `canonical`.")
+        raise ValueError(f"{file} holds no pairs: collect more questions, or fill in missing replies with `canonical`.")
     return rows
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Refuse pairs that do not fit whole, because trl cuts or drops those without an error."""
+    """Return the longest length in tokens; refuse pairs that do not fit, which trl would silently cut or drop."""
     window = getattr(config, "max_position_embeddings", None)
     most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
     lengths = []
@@ -165,9 +165,8 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
             whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
-                    "The chat template writes the prompt differently if the reply is known, so training would use a "
-                    "different prompt from serving: for a model that thinks, collect the pairs with "
-                    "PREFRAG_LLM_THINKING=off."
+                    "The chat template writes the prompt differently when a reply follows, so training would not use "
+                    "the served prompt: for a model that thinks, collect the pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
     too_long = sum(length > most for length in lengths) if most is not None else 0
@@ -181,12 +180,12 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Check that the trainer has every pair, and that its prompts equal the served ones token for token."""
+    """Raise ValueError unless the trainer has every pair, and its prompts equal the served ones token for token."""
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
         if list(ids) != tokenize_prompt(tokenizer, row):
-            raise ValueError("The trainer changed a prompt: it would train on a different one from what is served.")
+            raise ValueError("The trainer changed a prompt, so it would not train on the served prompt.")
 
 
 def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
@@ -210,7 +209,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         warmup_steps=0,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        # None means that nothing is cut or dropped; check_lengths has refused what does not fit.
+        # None, so that nothing is cut or dropped; check_lengths has refused pairs that do not fit.
         max_length=None,
         bf16=True,
         gradient_checkpointing=True,
@@ -241,7 +240,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Load it like the model itself; trl would read it again from wherever the model's config points.
+        # The reference is loaded like the model itself; trl would read it from the place that the model's config names.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,
@@ -263,7 +262,7 @@ def _measure_before(
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Measure the untrained model; if the training is resumed, read the earlier measurement."""
+    """Measure the untrained model; a resumed training reads its earlier measurement."""
     file = output / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")

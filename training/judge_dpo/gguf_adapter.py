@@ -1,4 +1,4 @@
-"""Write a LoRA adapter as a GGUF file, which llama.cpp applies to a model, quantised or not."""
+"""Write a LoRA adapter as a GGUF file, which llama.cpp can apply to a model, quantised or not."""
 
 import json
 import re
@@ -20,19 +20,16 @@ _PARTS = {
     "mlp.down_proj": "ffn_down",
 }
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
-# The architectures with these layer names, and whether llama.cpp reorders their rows of queries and keys.
+# The architectures with these layer names, and whether llama.cpp reorders the rows of their query and key weights.
 _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}
 
 
 class UnknownArchitecture(BadInput):
-    """Report a model whose adapter cannot be written here."""
+    """The adapter of this model cannot be written here."""
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
-    """Write a PEFT adapter as a GGUF file.
-
-    The adapter stays separate from the model, because merging it into 4-bit weights would round away what was learnt.
-    """
+    """Write a PEFT adapter as a GGUF file, apart from the model: in 4-bit weights, rounding would undo the training."""
     import gguf
     from safetensors.numpy import load_file
 
@@ -68,6 +65,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _turn_rows(tensor: Any, heads: int) -> Any:
-    """Order the rows of queries or keys as llama.cpp rotates them: in adjacent pairs instead of halves."""
+    """Order the rows of query or key weights for llama.cpp, which rotates adjacent pairs instead of halves."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

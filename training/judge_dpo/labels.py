@@ -1,4 +1,4 @@
-"""The gold verdict of a judged step, and the analysis closest to it: by gold passages, or by a stronger model."""
+"""Find the gold verdict of a judged step, and the analysis closest to it, by gold passages or by a stronger model."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +24,14 @@ class Labels(Protocol):
     """Give a step's gold verdict, and choose among the sampled analyses that reached the same verdict."""
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Give the gold verdict."""
+        """Return the gold verdict; None if there is none."""
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Choose the analysis that comes closest to the gold one."""
+        """Return the index of the analysis that is closest to the gold one, and how it was chosen."""
 
 
 class GoldPassages:
-    """Label by gold passages: True if a search found one that had not been shown."""
+    """Labels by gold passages: True if the search found one that was not shown before."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
         """Keep the gold passages of each question."""
@@ -39,12 +39,12 @@ class GoldPassages:
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
-        """Give only the verdict."""
+        """Return only the verdict."""
         missing = self._missing(state)
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Give the verdict with the sentences of the gold passages that were found, or of those still missing."""
+        """Return the verdict, with the sentences of the gold passages found or, if none was, of those still missing."""
         missing = self._missing(state)
         if missing is None:
             return None
@@ -55,7 +55,7 @@ class GoldPassages:
             for one in passages
             for sentence in _SENTENCE_END.split(one.content or "")
         ]
-        # If all gold passages have already been shown, compare the analyses with the question instead.
+        # If all gold passages were already shown, the analyses are compared with the question instead.
         return Gold(bool(found), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
@@ -71,23 +71,23 @@ class GoldPassages:
 
 
 class GoldModel:
-    """Label by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
+    """Labels by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
 
     def __init__(self, judge: ModelJudge):
         """Keep the judge."""
         self._judge = judge
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Have the stronger model judge."""
+        """Let the stronger model judge."""
         own = self._judge.call
-        # Send no schema, because not every server accepts one; the prompt says how to reply.
+        # No schema is sent, because not every server accepts one; the prompt says how to reply.
         verdict, _, _ = await own.send_until_read_async(
             replace(call, generation_kwargs=own.generation_kwargs), read_judgement
         )
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Have the stronger model choose (table 22); if its choice is unreadable twice, choose by shared words."""
+        """Let the stronger model choose (table 22); if two replies cannot be read, choose by shared words."""
 
         def values(observations: object) -> dict[str, object]:
             return {

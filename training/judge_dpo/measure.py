@@ -14,9 +14,10 @@ def measure(
 ) -> dict[str, Any]:
     """Measure a model on balanced steps, in two ways.
 
-    ``accuracy`` is that of the verdicts that the model writes at temperature 0 and without a schema; a verdict that is
-    unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes the verdict whose template the model finds more
-    probable, and ``likelihood_auc`` says how well the difference of both log probabilities sorts the steps.
+    ``accuracy`` is the share of right verdicts that the model writes at temperature 0 and without a schema; a verdict
+    that is unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes as the verdict the template reply that
+    the model finds more probable. ``likelihood_auc`` says how well the difference of the two log probabilities sorts
+    the steps.
     """
     was_training = model.training
     model.eval()
@@ -50,7 +51,7 @@ def _write_verdicts(
 ) -> list[bool | None]:
     prompts = [tokenize_prompt(tokenizer, one) for one in steps]
     longest = max(map(len, prompts))
-    # Padded on the left, so that every reply begins at the same place.
+    # Prompts are padded on the left, so that every reply begins at the same place.
     ids = torch.tensor([[tokenizer.pad_token_id] * (longest - len(one)) + one for one in prompts])
     mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in prompts])
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
@@ -85,7 +86,7 @@ def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: st
 
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
-    """Tokenize a prompt as the model's server does."""
+    """Return the tokens of a prompt, as the model's server makes them."""
     ids = tokenizer.apply_chat_template(
         row["prompt"], add_generation_prompt=True, return_dict=False, **(row.get("chat_template_kwargs") or {})
     )
@@ -93,7 +94,7 @@ def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
 
 
 def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
-    """Compute the share of pairs of a True and a False step in which the True step has the higher score."""
+    """Over all pairs of a True and a False step, return the share in which the True step has the higher score."""
     true = [score for score, right in zip(scores, gold, strict=True) if right]
     false = [score for score, right in zip(scores, gold, strict=True) if not right]
     if not true or not false:

@@ -1,4 +1,4 @@
-"""Pairs of a preferred and a rejected reply, in the conversational preference format of TRL."""
+"""Make and balance pairs of a preferred and a rejected reply, in the conversational preference format of TRL."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ _TEMPLATE = {
 
 @dataclass(frozen=True)
 class SampledStep:
-    """A judged step and the run that it comes from."""
+    """A judged step, with the run that it comes from."""
 
     dataset: str
     question_id: str
@@ -28,23 +28,23 @@ class SampledStep:
 
 @dataclass(frozen=True)
 class Pair:
-    """A step with both replies."""
+    """A step with a preferred and a rejected reply."""
 
     sampled: SampledStep
     chosen: str  # the reply with the gold verdict
-    rejected: str  # the reply with the other
+    rejected: str  # the reply with the other verdict
     status: bool  # the gold verdict
     canonical: str | None = None  # `chosen` or `rejected` if that reply was written from a template, else None
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
-        """Write the pair as a line of the dataset."""
+        """Return the pair as a line of the dataset."""
         return {**describe(self.sampled, models, seed), "canonical": self.canonical,
                 "chosen": [{"role": "assistant", "content": self.chosen}],
                 "rejected": [{"role": "assistant", "content": self.rejected}]}  # fmt: skip
 
 
 def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Write a step as a line of a dataset, without its pair."""
+    """Return a step as a line of a dataset, without its pair."""
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
     return {
@@ -71,7 +71,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make the pair of a step from the small model's replies, or say why not; `canonical` fills in a missing reply."""
+    """Make a step's pair from the small model's replies, or return why not; `canonical` fills in a missing reply."""
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
@@ -90,12 +90,12 @@ def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
 
 
 def canonical_reply(status: bool) -> str:
-    """Write a reply from the template of its verdict."""
+    """Return the template reply for a verdict."""
     return json.dumps({"analysis": _TEMPLATE[status], "status": str(status)})
 
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
-    """Keep each step of a question once, and each prompt once."""
+    """Keep only the first of steps with the same place in a question's run, or with the same prompt."""
     kept: list[SampledStep] = []
     seen: set[Any] = set()
     for one in steps:
@@ -109,7 +109,7 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
     """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
 
-    If one verdict is too rare, there are proportionally fewer pairs with the other.
+    If there are too few pairs with one verdict, proportionally fewer with the other are taken.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)
@@ -129,7 +129,7 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     for step, own in by_step.items():
         draw(seed, "iteration", step).shuffle(own)
     drawn: list[Pair] = []
-    # Take turns, because later iterations are rare and would hardly be drawn.
+    # The iterations take turns, because the later ones are rare and would hardly be drawn.
     while len(drawn) < count and any(by_step.values()):
         for step in sorted(by_step):
             if by_step[step] and len(drawn) < count:
@@ -138,8 +138,8 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 
 
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
-    """Draw as many held-out steps with the verdict True as with False, whether they make pairs or not."""
-    # A pair with equal replies stands for a step, so that one draw serves both.
+    """Draw as many held-out steps with the verdict True as with False, whether they have pairs or not."""
+    # Each step is wrapped in an empty pair, so that `balance` can draw from them.
     stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
     return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]
 

@@ -1,4 +1,4 @@
-"""The report on a collection: what was sampled, what agrees with the gold verdicts, what was dropped and why."""
+"""Report on a collection: what was sampled, what agrees with the gold verdicts, what was dropped, and why."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,21 +11,21 @@ from prefrag.training.judge_dpo.pairs import Pair, SampledStep
 
 @dataclass(frozen=True)
 class Collected:
-    """What a collection holds."""
+    """The results of a collection."""
 
     questions: int
-    failed: int  # questions whose run broke off; another call tries them again
-    repeated_questions: int  # questions left out because another has the same text
-    steps: Sequence[SampledStep]  # the judged steps, each once
-    repeated_steps: int  # steps left out because another has the same prompt
+    failed: int  # the number of questions whose run failed; the next call tries them again
+    repeated_questions: int  # the number left out because another question has the same text
+    steps: Sequence[SampledStep]  # the judged steps, without repeated ones
+    repeated_steps: int  # the number of repeated steps left out, see `drop_repeated`
     dropped: Mapping[str, int]  # the number of steps without a pair, by reason
-    pairs: Sequence[Pair]  # the steps with a pair, before they are balanced
+    pairs: Sequence[Pair]  # the pairs before they are balanced
     kept: Sequence[Pair]  # the pairs of the dataset
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
 def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
-    """Count what a collection holds."""
+    """Count the results of a collection, for `report.json`."""
     labelled = [one for one in collected.steps if one.judged.gold is not None]
     by_passages = [
         one.judged.by_passages == one.judged.gold.status
@@ -60,7 +60,7 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
 
 
 def print_report(report: Mapping[str, Any]) -> str:
-    """Write the report in words."""
+    """Return the report as text."""
     agreement, kept = report["agreement"], report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
     lines = [
@@ -68,9 +68,9 @@ def print_report(report: Mapping[str, Any]) -> str:
         + (f" ({steps})" if steps else "")
         + f", gold verdicts {_as_words(report['gold_verdicts'])}",
         f"{report['replies']} replies, {report['replies_unreadable']} cannot be read; "
-        f"{_percent(agreement['of_readable_replies'])} of the others agree with gold, "
-        f"{_percent(agreement['of_majorities'])} of the majorities",
-        f"dropped: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, of these kept {kept['total']} "
+        f"{_percent(agreement['of_readable_replies'])} of the others agree with the gold verdicts, as do "
+        f"{_percent(agreement['of_majorities'])} of the majorities of a step's replies",
+        f"dropped: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, {kept['total']} of them kept "
         f"({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
         f"{kept['canonical']} with a reply from a template)",
         f"held out: {report['held_out']} steps, half of them True",
@@ -83,13 +83,13 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 
 def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
-    """Find each verdict of which less than half of the wanted pairs are kept because the other verdict is rare."""
+    """Warn of each verdict with less than half of the wanted pairs kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
-        f"of {made[status]} pairs with the verdict {status} {kept[status]} are kept, because only {made[not status]} "
-        f"have the verdict {not status} and the balance is {most[True]} to {most[False]}, that of the paper's labels "
-        f"by default. Set most_true and most_false to the shares that the judge will meet, here {made[True]} to "
-        f"{made[False]} (--set most_true={made[True]} --set most_false={made[False]}); nothing is sampled again."
+        f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
+        f"{made[not status]} have the verdict {not status} and the balance is {most[True]} to {most[False]} (by "
+        f"default the paper's). Set the shares that the judge will meet, here {made[True]} to {made[False]} "
+        f"(--set most_true={made[True]} --set most_false={made[False]}); this samples nothing again."
         for status in (True, False)
         if 2 * kept[status] < min(made[status], most[status])
     ]
@@ -105,7 +105,7 @@ def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
-    """Measure the share of readable replies with the gold verdict, over all replies or at one point of the grid."""
+    """Return the share of readable replies with the gold verdict, of all replies or of those at a point of the grid."""
     return _mean(
         [
             reply.status is one.judged.gold.status

@@ -1,8 +1,8 @@
-"""The judge that samples training data for the judge's model while the pipeline runs."""
+"""A judge that samples training data for the judge's model while the pipeline runs."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from haystack import default_to_dict
@@ -24,36 +24,28 @@ from prefrag.training.judge_dpo.labels import GoldPassages, Labels
 EVENT = "candidates"
 
 
+@dataclass(eq=False)
 class SamplingJudge:
-    """Sample nine replies to the prompt of a :class:`ModelJudge`, and continue with the gold verdict (appendix C).
+    """Samples nine replies to the prompt of a :class:`ModelJudge`, and continues with the gold verdict (appendix C).
 
-    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as the authors' code does:
-    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict,
-    the passages are kept, so that nothing is sent out when in doubt.
+    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as in the authors' code:
+    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict at
+    all, the passages are kept, so that nothing is sent to the web when in doubt.
     """
 
-    def __init__(
-        self,
-        judge: ModelJudge,
-        labels: Labels,
-        passages: GoldPassages | None = None,
-        seed: int = 7,
-        parallel_calls: int = 4,
-        goes_on_with: str = "gold",
-        bound: bool = True,
-    ):
-        """Set up the judge."""
-        self.judge_of_model = judge
-        self.labels = labels
-        self.passages = passages
-        self.seed = seed
-        self.parallel_calls = parallel_calls
-        self.goes_on_with = goes_on_with
-        self.bound = bound
-        self._turns = asyncio.Semaphore(parallel_calls)
+    judge_of_model: ModelJudge
+    labels: Labels
+    passages: GoldPassages | None
+    seed: int
+    parallel_calls: int
+    goes_on_with: str
+    bound: bool
+
+    def __post_init__(self) -> None:
+        self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
+        """Return the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -65,7 +57,7 @@ class SamplingJudge:
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Sample and judge."""
+        """Sample replies, and return the verdict to continue with."""
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
         candidates = await asyncio.gather(
@@ -111,7 +103,7 @@ class SamplingJudge:
     async def _choose(
         self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
     ) -> JudgedStep:
-        """Choose the preferred candidate, the closest to gold, and draw one with the other verdict (section 3.4)."""
+        """Choose the candidate closest to the gold verdict, and draw one with the other verdict (section 3.4)."""
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen, chosen_by = (right[0], "only") if right else (None, "")
         if len({candidates[place].analysis for place in right}) > 1:
@@ -121,7 +113,7 @@ class SamplingJudge:
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, Any]:
-        # These are what ChatModel sends to a server; the embedded model gets none.
+        # ChatModel sends these settings to a server; an embedded model gets none.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

@@ -11,28 +11,28 @@ from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.runs import runner
 from prefrag.training.dataset import Dataset
 
-#: The pipeline of each class; the simplest one that answers a question correctly gives the question its class.
+#: The pipeline of each class, simplest first. A question gets the class of the first one that answers it correctly.
 STRATEGIES: dict[QuestionClass, str] = {
     "no_retrieval": "no_retrieval",
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# The published code takes this many questions of each dataset for its bias.
+# The published code takes this many questions of each dataset whose class is that of the dataset (its bias).
 MOST_OF_READING = 400
 
 
 @dataclass(frozen=True)
 class LabelledQuestion:
-    """A question and its class."""
+    """A question with its class."""
 
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool  # whether a strategy answered it; if not, its class is the bias of its dataset
+    silver: bool  # whether a strategy answered it; if not, the class is that of the dataset (its bias)
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Choose the class of a question."""
+    """Return the class of the simplest strategy that is right, or else the bias, and whether any strategy is right."""
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 
@@ -45,7 +45,7 @@ def label_dataset(
     strategies: Mapping[QuestionClass, str] = STRATEGIES,
     concurrency: int = 4,
 ) -> list[LabelledQuestion]:
-    """Run every strategy on the questions of a dataset; unfinished runs are continued.
+    """Run every strategy on the questions of a dataset, or continue unfinished runs, and label the questions.
 
     As in the published code, an answer is right if it equals a gold answer, both normalised.
     """
@@ -66,8 +66,8 @@ def label_dataset(
         )
         if failed := [one for one in done.predictions if one["error"]]:
             raise ValueError(
-                f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}; the first error: "
-                f"{failed[0]['error']} The same command runs them again."
+                f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}. The first error: "
+                f"{failed[0]['error']} The same command runs these questions again."
             )
         for one in done.predictions:
             texts[one["id"]] = one["question"]
@@ -76,7 +76,7 @@ def label_dataset(
 
 
 def read_reading(file: Path, seed: int, most: int = MOST_OF_READING) -> list[LabelledQuestion]:
-    """Draw questions over single passages; one retrieval answers them, so no strategy is run."""
+    """Draw questions on single passages, which are labelled as one retrieval without running a strategy."""
     questions: dict[str, None] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():

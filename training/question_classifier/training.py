@@ -18,7 +18,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
-# Chosen by cross-validation on the training questions; the result hardly depends on them.
+# Chosen by cross-validation on the training questions; the results hardly depend on these settings.
 SETTINGS: dict[str, Any] = {
     "objective": "multi:softprob",
     "tree_method": "hist",
@@ -28,7 +28,7 @@ SETTINGS: dict[str, Any] = {
     "colsample_bytree": 0.4,
     "min_child_weight": 2,
     "lambda": 2,
-    # More threads would sum in another order, and so give another file.
+    # With more threads, sums would be made in another order and the file would differ.
     "nthread": 1,
 }
 ROUNDS = 100
@@ -37,26 +37,25 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class HeldBack:
-    """How trees classify questions of a dataset that they have not seen."""
+    """How well trees classify those questions of a dataset that they were not trained on."""
 
     dataset: str
     questions: int
-    shares: Mapping[str, float]  # the share of each class among its labels, 0 to 1
-    silver: float  # the share of the labels that a strategy gave, 0 to 1; the others are the bias of the dataset
-    right: float  # the share of right classes, 0 to 1, by trees that have learnt from its other questions
-    # The share of right classes by trees that have learnt only from the other datasets; None if no other dataset has
-    # two classes.
+    shares: Mapping[str, float]  # the share of each class among the labels, 0 to 1
+    silver: float  # the share of labels that a strategy gave, 0 to 1; the others are the bias of the dataset
+    right: float  # the share of right classes, 0 to 1, by trees trained on the other questions
+    # The share of right classes by trees trained only on the other datasets; None if these have only one class.
     without: float | None
 
     @property
     def most_frequent(self) -> float:
-        """The share of right classes if only the dataset is known, that is, the share of its most frequent class."""
+        """The share of the dataset's most frequent class: the right classes of a guess that knows only the dataset."""
         return max(self.shares.values())
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How the final trees classify the questions of a dataset that they have not learnt from."""
+    """How well the final trees classify the questions of a dataset that they were not trained on."""
 
     dataset: str
     questions: int  # the number of questions that a strategy answered
@@ -79,7 +78,7 @@ def train_questions(
 ) -> Training[HeldBack]:
     """Train the trees; the same files, answers and seed give the same trees.
 
-    The runs that give the labels stay in a folder beside the output, so that an interrupted training can continue.
+    A folder beside the output keeps the runs that give the labels, so that an interrupted training can continue.
     """
     training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
     model = experiment or Experiment(llm=SIMULATED)
@@ -117,14 +116,14 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
         f"{training.seconds:.0f} s.",
         table(
             ["dataset", "questions", classes, "labels that a strategy gave", "right, held back",
-             "its most frequent class alone", "right, learnt from the other datasets"],
+             "its most frequent class alone", "right, trained on the other datasets"],
             (
                 (one.dataset, one.questions, write_shares(one.shares), f"{one.silver:.0%}", f"{one.right:.1%}",
                  f"{one.most_frequent:.1%}", "-" if one.without is None else f"{one.without:.1%}")
                 for one in training.held_back
             ),
         ),
-        "The last column shows how the trees do on questions of another kind: if it is no higher than the one before, "
+        "The last column shows how the trees do on questions of another kind. If it is no higher than the one before, "
         "the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
     ]  # fmt: skip
     if training.measured:
@@ -138,12 +137,12 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
 
 
 def write_shares(shares: Mapping[str, float]) -> str:
-    """Write the share of each class, from the least retrieval to the most."""
+    """Return the shares of the classes as text, from the least retrieval to the most."""
     return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)
 
 
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
-    """Train trees."""
+    """Train trees on labelled questions, where each dataset has the same weight."""
     import numpy as np
 
     classes = [name for name in CLASSES if any(one.label == name for one in labelled)]

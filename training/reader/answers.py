@@ -1,4 +1,4 @@
-"""Train the trees of the reader, which choose the answer span, or yes or no, and say how sure the answer is."""
+"""Train the reader's trees, which choose the answer span, or yes or no, and estimate how sure the answer is."""
 
 import hashlib
 from collections import Counter
@@ -12,7 +12,7 @@ from prefrag.components.reader import choice_features, span_features, sure_featu
 from prefrag.components.reader.choice_features import rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.extractive_reader import said_at_another_time
+from prefrag.components.reader.extractive_reader import answers_another_question
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
 from prefrag.components.reader.second_look import ScorePassages, SecondLook
 from prefrag.components.reader.span_features import Spans, WordWeight
@@ -35,7 +35,7 @@ SPAN_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 SPAN_ROUNDS = 250
-# The choice is among only eight answers, so these trees are smaller and learn more slowly.
+# The choice is only among eight answers, so these trees are smaller and learn more slowly.
 CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
 CHOICE_ROUNDS = 200
 YES_NO_SETTINGS: dict[str, Any] = {
@@ -50,7 +50,7 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 YES_NO_ROUNDS = 150
-# Features that make an answer likelier over any documents (1), and those that make it less likely (-1).
+# Features that make an answer likelier with any documents (1), and features that make it less likely (-1).
 _LIKELIER = (
     "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
     "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
@@ -69,7 +69,7 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# The probability is meant for questions over people's own files, but these are few; near misses are the worst to give.
+# The probability is meant for questions on people's own files, which are few here. A near miss is the worst answer.
 _OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
 _FEW = 50
@@ -81,37 +81,37 @@ Score = Callable[[Example], EncoderScores]
 
 @dataclass
 class ReadExample:
-    """An example that the encoder has read."""
+    """An example with the encoder's scores and the features for the trees."""
 
     example: Example
     scores: EncoderScores | None  # the encoder's scores; None for a yes/no question
     spans: Spans  # the spans with their features; empty for a yes/no question
-    yes_no: Any  # the features of a yes/no question, else None
-    choice: str | None  # what the dates choose if the question asks which of two is earlier or later, else None
-    right: Any  # 1 for each span that is a right answer, else 0
-    look: SecondLook  # the second look at single candidates
+    yes_no: Any  # the features of a yes/no question; None for other questions
+    choice: str | None  # the answer by dates if the question asks which of two is earlier or later; None for others
+    right: Any  # for each span, 1 if it is a right answer, 0 if not
+    look: SecondLook  # gives the encoder's second look at a candidate
     weight: WordWeight
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The best answers of an example, as trees that have not seen it rank them."""
+    """The best answers to an example, ranked by trees that were not trained on it."""
 
     read: ReadExample
     places: list[int]  # the index of each answer's span, best first
-    rows: Any  # the features by which to choose among the answers
-    right: Any  # 1 for each right answer, else 0
+    rows: Any  # the features for the choice among the answers
+    right: Any  # for each answer, 1 if it is right, 0 if not
 
 
 @dataclass(frozen=True)
 class Given:
-    """An answer that was given."""
+    """An answer, with the probability that it is right."""
 
     read: ReadExample
     text: str
-    features: Any  # the features that tell how sure the answer is; None for yes or no
-    probability: float  # how sure the answer is
-    is_of_another_time: bool = False  # whether the text says it of another time than the question asks about
+    features: Any  # the features for the probability; None for yes or no
+    probability: float
+    answers_another_question: bool = False  # see `answers_another_question` of the reader
 
     @property
     def is_exact(self) -> bool:
@@ -120,7 +120,7 @@ class Given:
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer contains a right one, or has nearly the same words."""
+        """Whether the answer contains a right one, or has an F1 of at least 0.8 with one."""
         golds = self.read.example.answers
         return bool(acc_word(self.text, golds)) or f1(self.text, golds) >= 0.8
 
@@ -147,17 +147,17 @@ def read_example(
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
-    """Assign a question to one of several parts."""
+    """Assign a question to one of several parts, by a hash of its key."""
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
 def family_of(example: Example) -> str:
-    """Name the family of an example: the examples made by the same pattern."""
+    """Return the name that an example shares with all examples made by the same pattern, or else its key."""
     return example.family or example.key
 
 
 def dataset_of(example: Example) -> str:
-    """Name the dataset of an example, without the suffix for a changed question."""
+    """Return the dataset of an example, without the suffix for a changed question."""
     return example.origin.partition("-")[0]
 
 
@@ -175,7 +175,7 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
-    """Rank the answers of examples, and let the encoder look at the best of them again."""
+    """Rank the answers to each example, and let the encoder look at the best ones again."""
     found = []
     for one in examples:
         if one.yes_no is not None or one.choice is not None or not len(one.right):
@@ -209,11 +209,11 @@ def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def fit_sure(given: Iterable[Given], seed: int) -> Any:
-    """Train the trees that estimate whether an answer is right."""
+    """Train the trees that estimate the probability that an answer is right."""
     used = [one for one in given if one.features is not None]
     rows = np.concatenate([one.features for one in used])
     labels = [float(one.is_fair) for one in used]
-    # Each dataset counts the same; otherwise the largest one, which is also the easiest, would dominate.
+    # All datasets have the same weight; otherwise the largest, which is also the easiest, would dominate.
     sizes = Counter(dataset_of(one.read.example) for one in used)
     weights = [
         len(used)
@@ -245,16 +245,16 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """How often answers of four forms are right; there is too little data to learn more about these."""
+    """The share of right answers for each of four forms, which are too rare for trees to learn more about them."""
 
     dated_choice: float = 1.0  # choices between two dates
     other_choice: float = 1.0  # other choices between two things
     comparison: float = 1.0  # yes or no to comparisons of anything but countries
-    other_time: float = 1.0  # answers that the text says of another time
+    other_time: float = 1.0  # answers to another question: about another time, or denied
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often answers of each form are right, leaving out questions that were changed to have none."""
+    """Measure the share of right answers for each form, without questions that were changed to have no answer."""
     right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}
     for one in answers:
         is_made = one.read.example.origin.endswith(("-gone", "-twin"))
@@ -271,11 +271,11 @@ def _form_of(answer: Given) -> str | None:
         return "comparison" if asks_to_compare(read.example.question) else None
     if find_offered(read.example.question, read.example.passages) is not None:
         return "other_choice"
-    return "other_time" if answer.is_of_another_time else None
+    return "other_time" if answer.answers_another_question else None
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
-    """Limit the probability of an answer to the share of right answers of its form."""
+    """Limit the probability of an answer to the share of its form."""
     form = _form_of(answer)
     if form is None:
         return answer
@@ -284,7 +284,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
-    """Choose the answer to each example."""
+    """Choose the answer to each example, with the features for its probability, which is still 0."""
     answers = []
     for one in ranked:
         scores = choice.inplace_predict(one.rows)
@@ -296,13 +296,13 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
             read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
         )
         best = chosen[0][0]
-        is_other = said_at_another_time(best, read.spans, read.look)
+        is_other = answers_another_question(best, read.spans, read.look)
         answers.append(Given(read, read.spans.candidates[best].text, row, 0.0, is_other))
     return answers
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer the examples without a choice among spans: yes or no, a choice between dates, or no span at all."""
+    """Answer the examples without a choice among spans: yes or no, a choice by dates, or nothing without spans."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -321,11 +321,11 @@ def cross_fit(
     seed: int,
     before: BoostedTrees | None = None,
 ) -> tuple[list[Ranked], list[Given]]:
-    """Answer each question, and say how sure the answer is, by trees that have not seen the question.
+    """Answer each question, with a probability, by trees that were not trained on the question.
 
-    The span trees also learn from ``further`` questions. ``before`` are the trees that told how sure an earlier reader
-    was; the mean of their scores and the new ones counts. Returns the ranked answers, from which the final choice trees
-    learn, and the given answers.
+    The span trees also learn from ``further`` questions. ``before`` are the trees that gave the probabilities of an
+    earlier reader; each probability is then the mean of theirs and the new trees', as log odds. Returns the ranked
+    answers, from which the final choice trees learn, and the answers with their probabilities.
     """
 
     def part(example: Example) -> int:
@@ -362,7 +362,7 @@ def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Measure the share of answers given at a threshold, and the share of these that are right."""
+    """Return the share of answers that are given at a threshold, and the share of these that are right."""
     given = [one for one in answers if one.text and one.probability >= threshold]
     return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
 
@@ -370,8 +370,8 @@ def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
     """Choose the lowest threshold at which enough of the given answers are right.
 
-    ``right`` is the share to reach over documents, over hops (questions of the datasets ``hops``), and over runs on the
-    user's own files. Of the questions made to have no answer, at most one in twenty may be answered.
+    The share ``right`` must be reached for each of three kinds of questions: on documents, of the datasets ``hops``,
+    and in runs on the user's own files. Of the questions made to have no answer, at most one in twenty may be answered.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:
@@ -382,7 +382,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # The share of a handful of answers says nothing, and no answer to a question without one is right.
+        # The share among a handful of answers says nothing. A kind with "-" has no answers, so none can be right.
         shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
         wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY

@@ -1,4 +1,4 @@
-"""Examples from people's own documents: near misses, twins, missing documents, and candidates to check."""
+"""Make examples from people's own documents: near misses, twins, missing documents, and candidates to check."""
 
 import random
 import re
@@ -30,11 +30,11 @@ _MOST = 5
 _RUN = "run"
 _LONGEST_TEXT = 900
 _LONGEST_ANSWER = 80
-# How many questions of a set one half learns, and how many are asked to fit the trees: with an answer, and without.
+# How many questions of a set the encoder of one half learns, and how many the trees: with an answer, without one.
 _LEARNT = (1400, 1500)
 _ASKED = (300, 450)
 _ASKED_TWINS = 90
-# The share of questions whose document is left out of the search.
+# The share of questions whose document is left out of the search, for the encoder and for the trees.
 _GONE = 0.12
 _ASKED_GONE = 0.25
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
@@ -43,11 +43,11 @@ _AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|wi
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """Questions over documents that are searched."""
+    """A set of questions, and the documents that are searched for them."""
 
     name: str
-    records: list[dict[str, Any]]  # each a question, its passage, and the answers, if the passage gives any
-    corpus: list[tuple[str, Passage]]  # the passages to search, each with its document
+    records: list[dict[str, Any]]  # each has a question, its passage, and the answers that the passage gives, if any
+    corpus: list[tuple[str, Passage]]  # the document and the passage of each passage to search
     is_searched: bool  # whether the corpus has more than the passages of the questions
 
 
@@ -55,7 +55,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
     """Read a set: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
 
     The corpus has ``document``, ``title`` and ``text``. Without a corpus, only the passages of the questions are
-    searched, and their titles tell their documents apart.
+    searched, and each title counts as a document.
     """
     records = read_lines(questions)
     if corpus is None:
@@ -68,7 +68,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples for the encoder of one half: questions among passages, twins, and candidates to check."""
+    """Make the examples for the encoder of one half: questions with passages, twins, and candidates to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
@@ -77,7 +77,7 @@ def learnt_examples(
     examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
     changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
     for one in examples:
-        # Training time depends on the tokens, so passages of short texts mostly come without others.
+        # Training time depends on the number of tokens, so most questions on short texts get one or two passages.
         if documents.is_searched or draw.random() < 0.25:
             yield one
         elif one.gold:
@@ -90,7 +90,7 @@ def learnt_examples(
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples for the trees: questions with the passages that a search finds, and twins of some of them."""
+    """Make the examples for the trees: questions with the passages that a search finds, and twins of some questions."""
     examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
     changed = list(twins(examples, draw))
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
@@ -99,11 +99,11 @@ def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]
 def run_examples(
     folder: Path, asked: Mapping[str, Question] | None = None, known: Collection[str] = ()
 ) -> Iterator[Example]:
-    """Make examples from a run of ``prefrag evaluate``: the passages that a reader had after each search.
+    """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
-    The run must have kept the contents of its passages. ``asked`` has the training questions by id; in a run they count
-    for their own datasets. All other questions are over the user's own files, and if their ids differ only in the last
-    number, they belong together. ``known`` are the ids of questions that the encoder has learnt, which are left out.
+    The run must have kept the contents of its passages. ``asked`` has the training questions by id, which count for
+    their own datasets. All other questions count as questions on the user's own files; those whose ids differ only in
+    the last number belong together. ``known`` has the ids of questions that the encoder has learnt; they are left out.
     """
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
@@ -134,7 +134,7 @@ def run_examples(
 
 
 def _key(documents: DocumentSet, document: str) -> str:
-    """Name a document, so that all its questions go into the same half of a training."""
+    """Return the key of a document, which all its questions share, so that they go into the same half of a training."""
     return f"{documents.name}-{document}"
 
 
@@ -152,7 +152,7 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of questions with ``fewest`` to five passages that a search by words finds."""
+    """Make examples of questions with ``fewest`` to five passages, which a search by words finds."""
     corpus = documents.corpus
     near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
@@ -178,7 +178,7 @@ def _document_examples(
 
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
-    """Change a name or a number in answered questions, or negate them, so that their passages do not answer them."""
+    """Change a name or a number in answered questions, or negate the questions, so that the passages have no answer."""
     answered = [one for one in examples if one.kind == "span"]
     known = [match.group() for one in answered for match in _NAME_OR_NUMBER.finditer(one.question)]
     for one in answered:
@@ -201,7 +201,7 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
-    """Make examples of candidates to check: a right one in its sentence, and wrong ones nearby or of the same kind."""
+    """Make examples of candidates to check: a right one, and wrong ones that are nearby or of the same kind."""
     for one in examples:
         spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
         right = {answer_key(answer) for answer in one.answers} - {""}

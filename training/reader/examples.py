@@ -1,4 +1,4 @@
-"""The examples that train the reader's encoder: a question, passages, and the answers in them."""
+"""Make the examples that train the reader: a question, passages, and the answers in them."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from prefrag.evaluation.question import Question
 
 Passage = tuple[str, str]
 
-# Questions that ask for the relations of 2WikiMultiHopQA's triples.
+# Questions for the relations in 2WikiMultiHopQA's triples.
 _RELATIONS: dict[str, tuple[str, ...]] = {
     "director": ("Who is the director of {}?", "Who directed {}?"),
     "country of citizenship": ("Which country is {} from?", "What nationality is {}?"),
@@ -43,17 +43,16 @@ _LONGEST_DISTRACTOR = 280
 
 @dataclass(frozen=True)
 class Example:
-    """A question with passages."""
+    """A question with passages and answers."""
 
-    key: str  # the id of the question it comes from; all its examples go into the same half of the encoder's training
+    key: str  # the id of the original question; all its examples go into the same half of the encoder's training
     question: str
     passages: tuple[Passage, ...]  # title and text of each passage
     answers: tuple[str, ...]  # the answers that count as right
-    gold: tuple[int, ...]  # the indices of the passages in which an occurrence of the answer counts
+    gold: tuple[int, ...]  # the indices of the passages whose occurrences of an answer count as right
     kind: str  # `span`, `yes`, `no` or `none`
-    origin: str
-    # The name shared by questions that were made by one pattern; cross-fitting keeps a family in one part. Empty for a
-    # question by itself.
+    origin: str  # the dataset, with a suffix if the question was changed
+    # The name shared by questions of the same pattern, which cross-fitting keeps in one part; empty without a pattern.
     family: str = ""
 
 
@@ -64,7 +63,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make single-passage examples: nearly a third of them have distractors, and some of these have no answer."""
+    """Make examples with one passage that answers; nearly a third also or only have passages that do not answer."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -101,7 +100,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of single-passage questions among similar passages, as a retrieval would give them."""
+    """Make examples of single-passage questions, with similar passages as a retrieval would find them."""
     near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -121,7 +120,7 @@ def pooled_examples(
 def sub_questions(
     questions: Iterable[Question], corpus: Mapping[str, Passage], draw: random.Random
 ) -> Iterator[Example]:
-    """Make single-hop examples of MuSiQue's sub-questions and 2WikiMultiHopQA's triples."""
+    """Make single-hop examples from MuSiQue's sub-questions and 2WikiMultiHopQA's triples."""
     for question in questions:
         for asked, answer, passage in _hops(question, corpus, draw):
             distractors = [one for one in question.candidate_ids if one != passage]
@@ -137,7 +136,7 @@ def sub_questions(
 
 
 def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random) -> Iterator[tuple[str, str, str]]:
-    """List the steps of a question: the sub-question, its answer, and the passage that holds it."""
+    """Yield the steps of a question: the sub-question, its answer, and the passage that has the answer."""
     answers: list[str] = []
     for hop in question.decomposition:
         asked = hop.question
@@ -152,7 +151,7 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a question and the passages to answer it from."""
+    """Make an example of a multi-hop question with these passages."""
     gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -165,13 +164,13 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
 
 
 def family_name(question: Question) -> str:
-    """Name the family of a question, that is, the pattern that made it; empty if it has no triples to tell."""
+    """Name the pattern that a question was made by, from its dataset and triples; empty if it has no triples."""
     relations = [relation for _, relation, _ in question.evidence_triples]
     return " > ".join((question.dataset, *relations)) if relations else ""
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Draw passages for a question: the gold ones, and retrieved ones that are not gold."""
+    """Return a question's gold passages and some retrieved others, in random order, at most ``most`` in all."""
     gold = list(question.supporting_ids)[:most]
     others = [one for one in retrieved if one not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -180,13 +179,13 @@ def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: ran
 
 
 def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
-    """Find an answer as whole words in a text."""
+    """Return where an answer starts in a text, as whole words and ignoring case."""
     pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
     return [match.start() for _, match in zip(range(most), re.finditer(pattern, text.lower()), strict=False)]
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut a long text down to a part that contains the answer."""
+    """Cut a text to ``size`` characters, at a random place but with the answer, if the text contains it."""
     if len(text) <= size:
         return text
     place = text.find(answer)
@@ -201,7 +200,7 @@ def _word_start(text: str, place: int) -> int:
 
 
 def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
-    """Find the texts that are most similar to each question, where rare words count more."""
+    """Find the indices of the texts most similar to each question, by shared words (TF-IDF), best first."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -1,4 +1,4 @@
-"""Write the encoder of the reader as ONNX with int8 weights."""
+"""Write the reader's encoder as ONNX with int8 weights, and read it again."""
 
 import tempfile
 import warnings
@@ -15,7 +15,7 @@ _TABLE = "encoder.embeddings.word_embeddings"
 
 
 class _Int8Embedding(nn.Module):
-    """A table of vectors as 8-bit integers, with a scale for each row."""
+    """An embedding table of 8-bit integers, with a scale for each row."""
 
     def __init__(self, table: Tensor):
         super().__init__()
@@ -24,29 +24,27 @@ class _Int8Embedding(nn.Module):
         self.register_buffer("numbers", torch.round(table / scale).to(torch.int8))
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Look up vectors."""
         numbers: Tensor = nn.functional.embedding(ids, self.numbers)
         scale: Tensor = nn.functional.embedding(ids, self.scale)
         return numbers.float() * scale
 
 
 class _Exported(nn.Module):
-    """The encoder with just the three inputs that it gets at run time."""
+    """The encoder with only the three inputs that it gets when it is served."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
         self.reader = reader
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, ...]:
-        """Score the tokens; see :meth:`ReaderEncoder.forward`."""
         return self.reader(input_ids, attention_mask, token_type_ids)
 
 
 def export_encoder(reader: ReaderEncoder, file: Path) -> None:
     """Write the encoder as ONNX.
 
-    The word embeddings are quantised by row, and the weights of the layers by channel, the way they are read. The heads
-    keep floating-point numbers, because their scores are compared across passages.
+    Word embeddings are quantised by row, and the weights of the layers by channel, because that is how they are used.
+    The heads keep floating-point numbers, because their scores are compared across passages.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -86,7 +84,7 @@ def export_encoder(reader: ReaderEncoder, file: Path) -> None:
 
 
 def _heads(file: Path) -> list[str]:
-    """Name the nodes of the heads; the quantiser turns a Gemm into a product with another name."""
+    """Return the names of the heads' nodes, also as the quantiser renames them when it turns a Gemm into a MatMul."""
     import onnx
 
     names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
@@ -94,10 +92,7 @@ def _heads(file: Path) -> list[str]:
 
 
 def import_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Load the weights that :func:`export_encoder` wrote into an encoder of the same size, to continue training it.
-
-    Int8 weights are multiplied by their scales.
-    """
+    """Load the weights that :func:`export_encoder` wrote, scaled back to floats, into an encoder of the same size."""
     import onnx
     from onnx import numpy_helper
 
@@ -116,4 +111,4 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
         found[path.replace("/", ".") + ".weight"] = weight.T
     state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
     if absent := reader.load_state_dict(state, strict=False).missing_keys:
-        raise ValueError(f"{file} is not the encoder of a reader: it has no {absent[0]}.")
+        raise ValueError(f"{file} is not a reader's encoder: it has no {absent[0]}.")

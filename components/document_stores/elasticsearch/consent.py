@@ -1,4 +1,4 @@
-"""The user's answer whether questions may go to the web, kept in the `_meta` of an Elasticsearch index."""
+"""The user's answer to whether questions may go to the web, kept in the `_meta` of an Elasticsearch index."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

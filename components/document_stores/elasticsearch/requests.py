@@ -16,7 +16,7 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Send a request through the store's client, or through its asynchronous client if an event loop is running.
+    """Send a request through the store's client, or in the asynchronous form through its asynchronous client.
 
     ``request`` is a function that takes the client, and may be called twice.
     """

@@ -35,7 +35,7 @@ class ElasticsearchTitles:
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Return those of the title keys that some passage has."""
+        """Return the given title keys that some passage has."""
         searches = self._key_searches(keys)
         if not searches:
             return set()

@@ -1,6 +1,7 @@
 """One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -38,6 +39,7 @@ _MOST_DOCUMENTS = 512
 _Word = tuple[int, list[tuple[Occur, Query]]]
 
 
+@dataclass(eq=False)
 class Commit:
     """The state of an index after one commit.
 
@@ -45,24 +47,15 @@ class Commit:
     of date.
     """
 
-    def __init__(
-        self,
-        searcher: tantivy.Searcher,
-        version: tuple[int, int, int] | None,
-        schema: tantivy.Schema,
-        language: str,
-        whole: bool,
-    ) -> None:
-        """Keep the handles of a commit; ``whole`` says that the commit has no deleted documents."""
-        self.searcher = searcher
-        self.version = version
-        self.whole = whole
-        self._schema = schema
-        self._language = language
-        self._frequencies: dict[str, int] = {}
-        self._clauses: dict[str, _Word] = {}
-        self._names: set[str] | None = None
-        self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
+    searcher: tantivy.Searcher
+    version: tuple[int, int, int] | None
+    whole: bool  # whether the commit has no deleted documents
+    _schema: tantivy.Schema
+    _language: str
+    _frequencies: dict[str, int] = field(default_factory=dict)
+    _clauses: dict[str, _Word] = field(default_factory=dict)
+    _names: set[str] | None = None
+    _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
     def text_query(self, text: str) -> Query | None:
         """Build the query for a text; it adds up the BM25 scores of title and text."""
@@ -138,7 +131,7 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Return those of the values that some document has as an exact term in a field."""
+        """Return the values that are exact terms of some document in a field."""
         searcher, often = self.searcher, self.searcher.doc_freq
         # There may be a thousand values, so those that are obviously their own exact terms skip the call.
         found = {
@@ -217,7 +210,7 @@ class Commit:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Documents with other metadata are not cached, because a shallow copy would share their lists.
+        # Documents with lists in their metadata are not cached, because a shallow copy would share the lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()

@@ -14,12 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from tantivy import Query
 
 from prefrag.components.block import Block, check_range
-from prefrag.components.document_stores.tantivy.analysis import (
-    DEFAULT_LANGUAGE,
-    check_language,
-    indexed_form,
-    text_analyzer,
-)
+from prefrag.components.document_stores.tantivy import analysis
 from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
 from prefrag.components.document_stores.tantivy.index import (
@@ -86,7 +81,7 @@ class TantivyDocumentStore(Block):
             raise ValueError("path is empty: give the folder of the index, or leave path out.")
         if language is not None:
             language = language.lower()
-            check_language(language)
+            analysis.check_language(language)
         check_range(0, lock_timeout=lock_timeout)
         self.path = path
         self.index = index
@@ -114,7 +109,7 @@ class TantivyDocumentStore(Block):
 
         :param query: Any text; there are no operators.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters on the metadata. They find a matching document however low it ranks.
+        :param filters: Haystack's filters on the metadata. A matching document is found however low it ranks.
         :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
             scores keep their order if one call wrote them. Otherwise their order depends on how tantivy merged the
             writes.
@@ -155,7 +150,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Return those of the keys, made by `title_key`, that are titles of documents; each takes microseconds."""
+        """Return the given keys, made by `title_key`, that are titles of documents; each takes a few microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -179,7 +174,7 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents for each text value of a metadata field, without reading them.
 
-        Only `in` and `==` filters are applied, by the index alone. Texts over 200 characters are left out.
+        Only `in` and `==` filters are applied, which the index checks itself. Texts over 200 characters do not count.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -203,8 +198,8 @@ class TantivyDocumentStore(Block):
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
         """Split texts into tokens, each in the same way as `analyze`."""
         index = self._open()
-        analyzer = text_analyzer(index.language if index else self.language or DEFAULT_LANGUAGE)
-        return [analyzer.analyze(indexed_form(text)) for text in texts]
+        analyzer = analysis.text_analyzer(index.language if index else self.language or analysis.DEFAULT_LANGUAGE)
+        return [analyzer.analyze(analysis.indexed_form(text)) for text in texts]
 
     @report_damage
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
@@ -258,7 +253,7 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the answer whether questions about these documents may go to the web; None if there is none."""
+        """Read the answer to whether questions about these documents may go to the web; None if there is none."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:

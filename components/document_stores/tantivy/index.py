@@ -96,7 +96,7 @@ class Index:
                     # Only the files that tantivy maps into memory. Their names begin with the 32 digits of a segment.
                     maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
                     self._sizes = {file.path: file.stat().st_size for file in maps}
-                latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
+                latest = self._commit = Commit(searcher, current, whole, self._index.schema, self.language)
         return latest
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:

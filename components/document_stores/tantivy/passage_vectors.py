@@ -33,8 +33,8 @@ class PassageVectors:
     LanceDB was chosen from seven embedded libraries, tried with 31,000 vectors of 384 numbers. Only LanceDB let a
     process with the index open see what another one wrote: Qdrant's local mode and DuckDB lock the second process out,
     Chroma keeps returning the old results, and FAISS, usearch and hnswlib leave files, ids and crashes to their user.
-    Every write is one atomic commit. Its partitioned index took a quarter of the time of comparing every vector, and
-    found the same five on real passages.
+    Every write is one atomic commit. Its partitioned index took a quarter of the time of comparing every vector, and on
+    real passages found the same five.
 
     The extra `dense` is needed: `lancedb` is imported when a table is opened.
     """

@@ -195,7 +195,6 @@ def _unbox(answer: str) -> str:
 
 
 def _is_lead_in(paragraph: str, following: str) -> bool:
-    """Check whether a paragraph only introduces the next."""
     if "\n" in paragraph or "[" in paragraph:
         return False
     if _HEADING.match(paragraph):

@@ -5,18 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefrag.components.generators.json_reply import object_schema, read_objects, response_format
-from prefrag.components.reasoner.reply_formats.fields import (
-    KEPT_CHARACTERS,
-    Tool,
-    announces_search,
-    find_tool,
-    is_no_tool,
-    one_answer,
-    plain,
-    plain_query,
-    read_label,
-    shorten,
-)
+from prefrag.components.reasoner.reply_formats import fields
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.state.state import Action, Label, State, Step
@@ -37,7 +26,7 @@ class JsonFormat(ReplyFormat):
     def __init__(self, self_evaluation: bool = True):
         self.self_evaluation = self_evaluation
 
-    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+    def generation_kwargs(self, tools: Sequence[fields.Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
         answer = self._answer_schema()
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
@@ -57,11 +46,11 @@ class JsonFormat(ReplyFormat):
 
     @staticmethod
     def _search_schema(
-        tools: Sequence[Tool], query: dict[str, Any], thought: dict[str, Any] = _THOUGHT
+        tools: Sequence[fields.Tool], query: dict[str, Any], thought: dict[str, Any] = _THOUGHT
     ) -> dict[str, Any]:
         return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+    def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
         """Read a reply."""
         # An object within a sentence is mostly quoted from a passage.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
@@ -71,24 +60,24 @@ class JsonFormat(ReplyFormat):
         if values is None:
             return self._read_text(text, tools, must_answer)
         reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
-        name, thought = _text(values, "action"), shorten(_text(values, "thought"))
-        tool, query = find_tool(name, tools), plain_query(values.get("query"))
-        answer = one_answer(_text(values, "answer"))
-        if must_answer and not answer and tool is None and not query and not announces_search(thought):
-            answer = plain(thought)
+        name, thought = _text(values, "action"), fields.shorten(_text(values, "thought"))
+        tool, query = fields.find_tool(name, tools), fields.plain_query(values.get("query"))
+        answer = fields.one_answer(_text(values, "answer"))
+        if must_answer and not answer and tool is None and not query and not fields.announces_search(thought):
+            answer = fields.plain(thought)
         if answer and (must_answer or tool is None):
             return Step(
                 Action.ANSWER,
                 reply=reply,
                 thought=thought,
                 answer=answer,
-                label=read_label(_text(values, "label")),
-                explanation=shorten(_text(values, "explanation")),
-                suggestions=shorten(_text(values, "suggestions")),
+                label=fields.read_label(_text(values, "label")),
+                explanation=fields.shorten(_text(values, "explanation")),
+                suggestions=fields.shorten(_text(values, "suggestions")),
             )
         if tool is None and name:
-            action = Action.NONE if is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
-            return Step(action, reply=reply, thought=thought, tool=shorten(name), query=query)
+            action = Action.NONE if fields.is_no_tool(name) and fields.is_no_tool(query) else Action.UNKNOWN_ACTION
+            return Step(action, reply=reply, thought=thought, tool=fields.shorten(name), query=query)
         if tool is None or not query or must_answer:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
@@ -98,13 +87,13 @@ class JsonFormat(ReplyFormat):
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod
-    def _read_text(text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
+    def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
         """Read a reply that is not JSON: most models know the text format."""
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:
                 return step
-        return Step(Action.UNREADABLE, reply=shorten(text.strip()))
+        return Step(Action.UNREADABLE, reply=fields.shorten(text.strip()))
 
 
 def _text(values: dict[str, Any], key: str) -> str:
@@ -123,5 +112,5 @@ def _join(value: Any) -> str:
 
 def _shorten(value: Any) -> Any:
     if isinstance(value, str):
-        return shorten(value)
-    return value if len(str(value)) <= KEPT_CHARACTERS else shorten(str(value))
+        return fields.shorten(value)
+    return value if len(str(value)) <= fields.KEPT_CHARACTERS else fields.shorten(str(value))

@@ -101,7 +101,7 @@ class TextFormat(ReplyFormat):
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call."""
-        # Only at the beginning of a line: a thought may quote a passage that contains the word.
+        # `Observation:` ends a reply only at the beginning of a line: a thought may quote a passage with that word.
         return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
@@ -109,7 +109,7 @@ class TextFormat(ReplyFormat):
         parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
-                # The model invented it, so nothing after it counts.
+                # The model invented this observation, so nothing after it counts.
                 parts = parts[:index]
                 break
             if name == "Action" and not must_answer:
@@ -196,5 +196,4 @@ def _first_thought(parts: list[tuple[str, str]]) -> str:
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """Write fields as the lines of the format."""
     return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)

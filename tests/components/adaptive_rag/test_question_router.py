@@ -64,7 +64,7 @@ class TestAClosedClass:
     def test_leaves_the_only_other_one(self):
         taken, event = route(ALL, classes=["single_step"])
 
-        assert (taken, event["reason"]) == ("single_step", "no other class is open")
+        assert (taken, event["reason"]) == ("single_step", "no other class is allowed")
 
 
 def test_a_least_probability_that_is_not_reached_takes_the_next_class_that_retrieves_more():

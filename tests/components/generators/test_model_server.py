@@ -210,7 +210,7 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("status", "answer", "advice"),
         [
-            (307, {}, "another address, but redirects are not followed: set PREFRAG_LLM_BASE_URL"),
+            (307, {}, "redirects elsewhere, and redirects are not followed: set PREFRAG_LLM_BASE_URL"),
             (401, {"error": {"message": "wrong key sk-secret"}}, "PREFRAG_LLM_API_KEY"),
             (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),

@@ -177,6 +177,13 @@ def test_what_is_said_of_another_year_is_not_given(reader):
     assert best.probability > reader.probable > other.probability
 
 
+def test_what_affirms_what_the_question_denies_is_not_given(reader):
+    best, other = (reader.read(f"Who {leads} the yard?", [YARD])[0] for leads in ("now leads", "never leads"))
+
+    assert (best.text, other.text) == ("Margarete Low", "Margarete Low")
+    assert best.probability > reader.probable > other.probability
+
+
 @for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
 def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):

@@ -99,7 +99,7 @@ class TestSteps:
 
 @for_each(
     "split, message",
-    ("Web", "has the source 'Web': it must be local, web, both or none"),
+    ("Web", "has the source 'Web': set one of local, web, both, or leave it out"),
     ("local", "The source 'web' would be empty"),
 )
 def test_a_passage_of_an_unknown_source_and_a_source_without_a_passage_are_refused(split: str, message: str):

@@ -202,7 +202,7 @@ def test_a_balance_that_leaves_most_pairs_of_a_verdict_out_is_warned_of(tmp_path
     assert collected.report["warnings"] == []
     [warning] = report["warnings"]
     kept = report["kept"]["by_status"].get("False", 0)
-    assert warning.startswith(f"of {made['False']} pairs with the verdict False {kept} are kept, because only")
+    assert warning.startswith(f"of {made['False']} pairs with the verdict False, only {kept} are kept, because only")
     assert f"warning: {warning}" in print_report(report)
     advised = replace(PLAN, most_true=made["True"], most_false=made["False"])
     assert gather(folder, advised)["kept"]["by_status"] == made

@@ -65,7 +65,7 @@ def test_the_threshold_holds_over_hops_over_documents_and_for_what_has_no_answer
 
 
 def test_an_answer_that_is_said_of_another_time_is_no_surer_than_such_were_right():
-    answers = [replace(given(text, 0.9), is_of_another_time=True) for text in ("Ann Low", "Bea", "Bea", "Bea")]
+    answers = [replace(given(text, 0.9), answers_another_question=True) for text in ("Ann Low", "Bea", "Bea", "Bea")]
 
     shares = measure_shares([*answers, given("Ann Low", 0.9)])
 

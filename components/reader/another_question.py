@@ -1,4 +1,4 @@
-"""Tells whether an answer is about another time than the question: the year before, the week after."""
+"""Tells whether an answer is to another question: about another time, the old hall and not the new, or a denial."""
 
 import re
 
@@ -6,14 +6,24 @@ _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth"),
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
+# Words that tell one of several things of the same name from the others; those with the same value mean the same.
+_STAGES = {
+    **{"old": "old", "former": "old", "previous": "old", "new": "new", "present": "new", "current": "new"},
+    **{"original": "1", "last": "last", "latest": "last", "next": "next"},
+}
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "may" is seldom a month.
+    # Case matters, because "New York" is not new. How old something is does not tell it from another.
+    re.compile(rf"\b(?<!\b[Hh]ow )(?:{'|'.join((*_STAGES, *_ORDINALS))})\b"),
+    # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
+_MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
+_DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+_DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question tell which thing is meant, as in "(1932 film)", and not a time.
 _ASIDE = re.compile(r"\([^)]*\)")
@@ -22,8 +32,8 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
-    They count only if question and clause have none of that kind in common, and the answer itself
-    (``sentence[begin:end]``) contains none.
+    Words such as "old", "new" and "original" are compared too. A time or word counts only if question and clause have
+    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -34,6 +44,11 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     return False
 
 
+def is_affirmed(question: str, said: str) -> bool:
+    """Check whether a question denies something, as in "Who never signed?", and what is said denies nothing."""
+    return bool(_DENIES.search(question)) and not _DENIED.search(said)
+
+
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:
     found = {match.group().lower() for match in pattern.finditer(text)}
-    return {str(_ORDINALS.index(one) + 1) if one in _ORDINALS else re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}
+    return {_MEANT.get(one) or re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}

@@ -1,0 +1,64 @@
+"""An answer that is said of another time than the one that is asked about."""
+
+from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
+from tests.for_each import for_each
+
+KITTENS = "In the first week feed every two hours, in the second every three, from the fourth week every six."
+
+
+def said(question: str, sentence: str, answer: str) -> bool:
+    begin = sentence.index(answer)
+    return is_of_another_time(question, sentence, begin, begin + len(answer))
+
+
+@for_each(
+    "question, sentence, answer",
+    ("How often are they fed in the second week?", KITTENS, "every two hours"),
+    ("How many visitors came in 2024?", "In 2025 it had 6,140 visitors, more than in 2024.", "6,140"),
+    ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415"),
+    ("Who designed the first boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
+    ("Who sold the old crane?", "The new crane was sold to them by Ada Voss.", "Ada Voss"),
+    (
+        "Who owned it in the first half of the 20th century?",
+        "In the second half of the 20th century Ada Voss owned it.",
+        "Ada Voss",
+    ),
+    ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
+)
+def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str):
+    assert said(question, sentence, answer)
+
+
+@for_each(
+    "question, sentence, answer",
+    ("How often are they fed in the 2nd week?", KITTENS, "three"),
+    ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours"),
+    ("What was founded before 1930?", "The yard was founded in 1912.", "1912"),
+    ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss"),
+    ("Who is the present warden?", "The current warden is Ada Voss.", "Ada Voss"),
+    ("Who sold the old crane?", "Ada Voss of New Holm sold the old crane, which the new one replaced.", "Ada Voss"),
+    ("How old is the hall?", "The new hall is 40 years old.", "40"),
+    ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss"),
+)
+def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(question: str, sentence: str, answer: str):
+    assert not said(question, sentence, answer)
+
+
+@for_each(
+    "question, said",
+    ("Who never signed the lease?", "The lease was signed by Ada Voss."),
+    ("What doesn\u2019t the policy cover?", "Cover: The policy also covers storm damage."),
+)
+def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
+    assert is_affirmed(question, said)
+
+
+@for_each(
+    "question, said",
+    ("Who signed the lease?", "The lease was signed by Ada Voss."),
+    ("What is not covered?", "Not covered: Flood."),
+    ("When is the office not open?", "There is nobody in the office on Mondays."),
+    ("The pump does not start, what now?", "If it won't start, press the green button."),
+)
+def test_a_sentence_with_a_denial_or_for_a_question_without_one_does_not(question: str, said: str):
+    assert not is_affirmed(question, said)
