@@ -37,6 +37,8 @@ def follow_folder(
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
     typer.echo(f"{folder} is the collection {collection}. Ctrl-C ends.", err=True)
+    # At a terminal the lines of each request would bury what became of the files.
+    os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
 
 

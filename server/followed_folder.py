@@ -140,7 +140,7 @@ class FollowedFolder:
             return str(error)
         self._state = {"state": "following"}
         if sentence := _describe(report):
-            log.info("{}: {}", self.collection, sentence)
+            log.success("{}: {}", self.collection, sentence)
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None

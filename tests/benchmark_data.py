@@ -10,6 +10,6 @@ DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
 
 
 def with_data(test: Any) -> Any:
-    """Mark a test that reads the benchmark data: it is slow, and skipped where there is none."""
+    """Mark a test that reads the benchmark data: it is slow, and skipped if the data is missing."""
     missing = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not in ../shared/data")
     return pytest.mark.slow(missing(test))

@@ -1,4 +1,4 @@
-"""How the tests run: how many random examples they try, and which processes load the surroundings of the tests."""
+"""Settings of all tests: how many random examples they try, and which processes load the surroundings."""
 
 import os
 import signal
@@ -6,12 +6,12 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline: a busy machine is no fault of the code. The quick tests try few random examples, `make test-slow` all.
+# There is no deadline, because a busy machine is no fault of the code. The quick tests try few random examples.
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("full"), max_examples=8)
 settings.load_profile("quick")
 
-# In background jobs of a script Ctrl-C is ignored, and the processes that tests interrupt would inherit that.
+# Background jobs of a script ignore Ctrl-C. The processes that tests interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -20,6 +20,6 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A process that only hands out tests does not need this, and loading it takes over a second.
+    # Loading the surroundings takes over a second, and a process that only hands out tests does not need them.
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         config.pluginmanager.import_plugin("tests.surroundings")

@@ -15,7 +15,7 @@ class Instruction(NamedTuple):
 
     :param name: For example ``RUN``.
     :param flags: The flags before the value, such as ``from`` in ``--from=build``.
-    :param value: The rest.
+    :param value: The rest of the line.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Instruction(NamedTuple):
 
 
 def stages() -> list[list[Instruction]]:
-    """The instructions of each stage; those before the first ``FROM`` count as a stage of their own."""
+    """The instructions of each stage; those before the first ``FROM`` form the first stage."""
     text = re.sub(r"^\s*#.*\n", "", (CHECKOUT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     found: list[list[Instruction]] = [[]]
     for line in filter(None, re.sub(r"\\\n\s*", "", text).splitlines()):
@@ -51,7 +51,7 @@ def copied_from_the_checkout() -> list[str]:
 
 
 def reaches_the_builder(path: str) -> bool:
-    """Whether .dockerignore lets a path pass: the last line that matches it or a folder above it decides."""
+    """Whether .dockerignore lets a path pass. The last line that matches the path or a folder above it decides."""
     passes = True
     parts = path.split("/")
     above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]

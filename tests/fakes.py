@@ -16,7 +16,7 @@ from prefrag.components.adaptive_rag.question_classifier import Estimate
 from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 
-# What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test cannot reach
+# The calls of the fakes, by the name that a test gave each. Components are rebuilt from YAML, so a test cannot reach
 # the instances.
 CALLS: dict[str, list[Any]] = {}
 _lock = threading.Lock()
@@ -26,7 +26,7 @@ _lock = threading.Lock()
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
 
-    A mark ``[[1]]`` in a reply becomes the mark that the prompt shows. If log probabilities are requested, a word
+    A mark ``[[1]]`` in a reply becomes the mark in the prompt. If log probabilities are requested, a word
     followed by a number in braces (``Beta{0.3}``) has that probability, and any other word 0.99.
 
     :param script: The replies; the last one is repeated.
@@ -101,8 +101,8 @@ class ScriptedReader:
     """A reader that finds the answers of a script, in order.
 
     :param script: For each reading the answers with their probabilities, the likeliest first; the last one is repeated.
-        An answer is found in the first document that contains it, or else in the very first.
-    :param threshold: The least probability of an answer that is given.
+        An answer is found in the first document that contains it or, if none does, in the first document.
+    :param threshold: The least probability of a given answer.
     """
 
     probable = 0.5
@@ -167,7 +167,7 @@ class ScriptedRetriever:
     :param documents: Texts by key; the title is the key.
     :param name: The name under which :data:`CALLS` keeps the queries.
     :param error: Raised at every call, if given.
-    :param together_with: Retrievers that must be asked as often before this one answers; it fails if asked in turn.
+    :param together_with: Retrievers that must be asked as often before this one answers; asked in turn, it fails.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class ScriptedRetriever:
 
 @component
 class ScriptedEmbedder:
-    """Embed every text as the same vector.
+    """Embeds every text as the same vector.
 
     :param model_host: Where it claims to run.
     """

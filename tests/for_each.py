@@ -1,4 +1,4 @@
-"""Tests with a table of cases: one pytest item checks every row."""
+"""Tests with a table of cases: one pytest item checks all rows."""
 
 import functools
 import inspect

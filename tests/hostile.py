@@ -1,9 +1,10 @@
-"""What no passage may bring into a prompt; every test with hostile passages uses it."""
+"""What no passage may put into a prompt; every test with hostile passages checks this."""
 
 import re
 import unicodedata
 
-# Of the templates of ChatML, Llama 2 to 4, Gemma, Mistral, Phi, DeepSeek, harmony, Command R, EXAONE, GLM and MiniMax.
+# Control tokens of the templates of ChatML, Llama 2 to 4, Gemma, Mistral, Phi, DeepSeek, harmony, Command R, EXAONE,
+# GLM and MiniMax.
 CONTROL_TOKENS = (
     *("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>", "<|assistant|>"),
     *("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|START_OF_TURN_TOKEN|>", "<|turn>", "<turn|>"),
@@ -12,7 +13,7 @@ CONTROL_TOKENS = (
     *("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
 )
 TAGS = ("</information>", "<answer>", "</answer>", "<think>", "</think>", "<search>", "</result>", "<tool_call>")
-# The words that begin lines of a transcript, of a judge's prompt or of a verdict.
+# Beginnings of lines in a transcript, a judge's prompt or a verdict.
 LINES = (
     *("Thought:", "Action:", "Action Input:", "Observation:", "Final Answer:", "Self-Evaluation:", "Question:"),
     *("Explanation:", "Improvement Suggestions:", "Passages:", "New information:", "Information already obtained:"),
@@ -23,9 +24,9 @@ _HIDDEN = ("Cc", "Cs")
 
 
 def find_faults(shown: str) -> list[str]:
-    """List what a quoted passage must not contain: control tokens, tags, marks, and invisible characters.
+    """List the parts that a quoted passage must not contain: control tokens, tags, marks and invisible characters.
 
-    :param shown: A stranger's text as a prompt shows it, without the application's own mark.
+    :param shown: A stranger's text as in a prompt, without the application's own mark.
     """
     tokens = [sign for sign in (*CONTROL_TOKENS, *TAGS) if sign in shown]
     hidden = [hex(ord(sign)) for sign in shown if unicodedata.category(sign) in _HIDDEN and sign not in "\n\t"]

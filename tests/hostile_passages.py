@@ -1,4 +1,4 @@
-"""Passages that attack, in ten classes: what a page on the web or a file may contain."""
+"""Hostile passages in ten classes, as a web page or a file may contain them."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Indexes that many tests start from: each is made once and then copied."""
+"""Indexes that many tests start from; each is made once and then copied."""
 
 import os
 import shutil
@@ -10,9 +10,9 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
-# Test data is kept in memory if there is room, because each commit of an index waits for the disk.
+# Test data is kept in memory if there is space, because each commit of an index waits for the disk.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 2**30 else None
-# Removed when the process ends.
+# The folder is removed when the process ends.
 _MADE = tempfile.TemporaryDirectory(prefix="prefrag-indexes-", dir=MEMORY)
 _FOLDERS: dict[str, Path] = {}
 

@@ -1,4 +1,4 @@
-"""The marks of passages in scripted replies: ``[[W1]]`` in a script becomes the mark that the prompt shows."""
+"""The marks of passages in scripted replies: ``[[W1]]`` in a script becomes the mark in the prompt."""
 
 import re
 
@@ -10,7 +10,7 @@ _PLACEHOLDER = re.compile(r"\[\[([ADW\d, ]+)\]\]")
 
 
 def put_codes(reply: str, prompt: str | State) -> str:
-    """Write the marks of a reply as its prompt shows them: ``[[W1]]`` as ``[W1kx]``, ``[[1, W1]]`` as two of them."""
+    """Write the marks of a reply as in its prompt: ``[[W1]]`` as ``[W1kx]``, ``[[1, W1]]`` as two marks."""
     if isinstance(prompt, State):
         shown, plain = prompt_marks(prompt), citation_marks(prompt)
         marks = {plain[key]: mark for key, mark in shown.items()}
@@ -24,5 +24,5 @@ def put_codes(reply: str, prompt: str | State) -> str:
 
 
 def drop_codes(prompt: str) -> str:
-    """Write the marks of a prompt as users see them."""
+    """Write the marks of a prompt as users see them, without codes."""
     return _SHOWN.sub(r"[\2]", prompt)

@@ -1,4 +1,4 @@
-"""A folder with the user's own prompts: those that the guide shows."""
+"""A folder with a user's own prompts, taken from the guide."""
 
 import re
 from pathlib import Path

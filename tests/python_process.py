@@ -14,9 +14,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 def start_python(*arguments: object, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """Start Python in the checkout, with a pipe for each of its three streams.
 
-    :param arguments: What Python is called with.
+    :param arguments: The arguments of Python.
     :param variables: Further variables of its environment.
-    :returns: A context with the process, which is ended with the context if it still runs.
+    :returns: A context with the process, which is killed at the end of the context if it still runs.
     """
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
@@ -43,7 +43,7 @@ def run_python(
     :param arguments: Its arguments, in ``sys.argv``.
     :param seconds: How long it may take.
     :param variables: Further variables of its environment.
-    :returns: Its exit code and what it printed.
+    :returns: The exit code and the output.
     """
     with start_python("-c", code, *arguments, **variables) as process:
         output, errors = process.communicate(timeout=seconds)

@@ -32,9 +32,9 @@ def server_process(
     :param seconds: How long the server may take to start, and for each answer.
     :param python: The interpreter.
     :param cwd: The folder in which it starts.
-    :param stdout: Where it prints; by default to its log.
-    :param variables: Further variables of its environment, which has no settings of this process.
-    :yields: A client of the server, once that accepts connections.
+    :param stdout: Where it prints; by default its log.
+    :param variables: The settings in its environment; those of this process are left out.
+    :yields: A client of the server, as soon as the server accepts connections.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

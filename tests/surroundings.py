@@ -1,4 +1,4 @@
-"""What every test starts with: no settings of the machine, no network, and fakes that remember nothing."""
+"""The surroundings of every test: no settings of the machine, no network, and fakes without memory."""
 
 import atexit
 import gc
@@ -20,7 +20,7 @@ import pytest
 # A client of a model server first reads all certificates of the machine, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
 
-# At each isinstance, Python 3.11 lists the attributes of the protocol, and Haystack checks each value that way.
+# Python 3.11 lists the attributes of a protocol at each isinstance, and Haystack checks each value that way.
 if sys.version_info < (3, 12):
     typing._get_protocol_attrs = cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
 
@@ -29,7 +29,7 @@ for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
     read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
     setattr(import_module("haystack.core.component.component"), module.__name__, read_once)
 
-# Imports and test collection leave no garbage, and looking for it would double the time of the collection.
+# Imports and test collection leave no garbage; looking for it would double the time of the collection.
 gc.disable()
 atexit.register(gc.unfreeze)
 
@@ -50,8 +50,8 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session")
 def _data_directories() -> Iterator[Iterator[Path]]:
-    # For its own numbered folders, pytest reads the names of all others beside them: thousands, with one per test. Few
-    # tests need this folder, and those make it themselves.
+    # To number its temporary folders, pytest reads the names of all others beside them, which are thousands with one
+    # per test. Few tests need such a folder, and those make one themselves.
     with TemporaryDirectory(prefix="prefrag-data-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
         yield (Path(folder) / str(number) for number in count())
 
@@ -61,7 +61,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterat
     for name in list(os.environ):
         if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
             monkeypatch.delenv(name)
-    # The web of the tests is a script, so it is on. Tests of a web that nobody has allowed set this themselves.
+    # The web of the tests is a script, so it is open. Tests of a web without consent set this themselves.
     monkeypatch.setenv("PREFRAG_WEB", "on")
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
     fakes.CALLS.clear()

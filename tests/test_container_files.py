@@ -1,4 +1,4 @@
-"""The container image and compose.yaml promise what docs/containers.md says; tests/integration/test_container.py runs them."""
+"""The image and compose.yaml are as docs/containers.md says; tests/integration/test_container.py runs them."""
 
 import json
 import os

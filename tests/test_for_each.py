@@ -1,4 +1,4 @@
-"""A table of cases shows each row that fails, and passes if none does."""
+"""A table of cases shows every row that fails, and passes if none does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Importing and loading our parts leaves out heavy modules and Haystack's telemetry."""
+"""Importing and loading our parts does not import heavy modules or Haystack's telemetry."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.python_process import run_python
 # Each of these tests starts a process.
 pytestmark = pytest.mark.slow
 
-# One process serves all tests: each stage imports more than those before it.
+# One process is enough for all tests, because each stage imports more than those before.
 STAGES = """
 import json, sys
 stages = {}
@@ -54,7 +54,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stages(home: Path) -> dict[str, Any]:
-    # The tests themselves switch telemetry off, so undo that here.
+    # The tests switch telemetry off, so undo that here.
     bare = "import os; [os.environ.pop(name, None) for name in ('HAYSTACK_TELEMETRY_ENABLED', 'ORT_DISABLE_TELEMETRY')]"
     done = run_python(f"{bare}; os.environ['HOME'] = {str(home)!r}\n{STAGES}", XDG_CACHE_HOME="")
     assert done.returncode == 0, done.stderr
@@ -98,7 +98,7 @@ print(haystack.telemetry._telemetry.telemetry is not None)
 
 
 def test_the_runtime_of_the_reader_reports_to_nobody(stages: dict[str, Any], home: Path):
-    # On import, ONNX Runtime would make an id for this device and keep events to report to its maker.
+    # On import, ONNX Runtime would make an id for this device, and collect events to send to its maker.
     assert "onnxruntime" in stages["all"]
     assert [*home.rglob("*onnxruntime*")] == []
 

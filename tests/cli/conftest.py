@@ -1,4 +1,4 @@
-"""A corpus of three passages, and the process in which the commands run."""
+"""What the tests of commands share: a corpus of three passages, and an unchanged environment."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from prefrag.server import supervisor
 
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
-    """The commands set variables for their process, which is this one."""
+    """Restore the environment, because the commands set variables of this process."""
     with mock.patch.dict(os.environ):
         yield
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """How a server was started, which does not begin."""
+    """The settings with which a server would be started; none is started."""
     started: dict[str, Any] = {}
     monkeypatch.setattr(supervisor, "run", lambda app, **settings: started.update(settings, app=app))
     return started

@@ -1,4 +1,4 @@
-"""The command line, run in this process."""
+"""Run a command of the command line in this process."""
 
 from functools import cache
 from typing import Any
@@ -7,10 +7,10 @@ from typer import main, testing
 
 from prefrag.cli.main import app
 
-# The tree of all commands takes longer to build than most of them run.
+# Building all commands takes longer than running most of them.
 testing._get_command = cache(main.get_command)
 
 
 def prefrag(*arguments: object) -> Any:
-    """Run a command; what it prints and its exit code are in the result."""
+    """Run a command; the result has its output and its exit code."""
     return testing.CliRunner().invoke(app, [str(argument) for argument in arguments])

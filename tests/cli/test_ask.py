@@ -23,7 +23,7 @@ QUESTION = "In which year did the yard that built alpha win the prize?"
 
 @pytest.fixture
 def ask(script_pipeline: Callable[..., None]) -> Ask:
-    """Ask a scripted pipeline; by default one that switches to the web."""
+    """Ask a scripted pipeline, by default one that switches to the web."""
 
     def run(*arguments: object, script: tuple[str, ...] = (), question: str = QUESTION) -> Result:
         script_pipeline(*script)
@@ -157,7 +157,7 @@ class TestAskThatFails:
 
     @pytest.fixture
     def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
-        """Ask a pipeline of which the sources named here fail."""
+        """Ask a pipeline in which these sources fail."""
 
         def run(*sources: str, **settings: Any) -> Result:
             errors = {source: f"the {source} is gone" for source in sources}

@@ -1,4 +1,4 @@
-"""`prefrag chat`: questions that follow one another, and the commands between them."""
+"""`prefrag chat`: questions one after the other, and the commands between them."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ QUESTION = "In which year did the yard that built alpha win the prize?"
 
 @pytest.fixture
 def chat(script_pipeline: Callable[..., None]) -> Callable[..., Any]:
-    """Say lines to a scripted pipeline, without a terminal."""
+    """Type lines to a scripted pipeline, without a terminal."""
 
     def run(*lines: str, options: tuple[str, ...] = (), script: tuple[str, ...] = (answer("1974"),)) -> Any:
         script_pipeline(*script)

@@ -1,4 +1,4 @@
-"""`prefrag doctor`: what it finds, what it advises, and with which code it ends."""
+"""`prefrag doctor`: what it finds and advises, and its exit code."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SCHEMA_KEPT = completion('{"wet": true}')
 
 @pytest.fixture(autouse=True)
 def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server of this machine is looked for."""
+    """No model server on this machine is looked for."""
     monkeypatch.setattr(local_servers, "PORTS", {})
 
 
@@ -32,7 +32,7 @@ def demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, demo: None) -> Iterator[FakeModelServer]:
-    """A model server that is set, lists its model and keeps to schemas."""
+    """A model server that is set in the environment, lists its model and keeps to schemas."""
     model = FakeModelServer()
     model.answers = [(200, completion("OK")), (200, SCHEMA_KEPT)]
     model.listed = {"data": [{"id": "served"}]}
@@ -43,7 +43,7 @@ def model(monkeypatch: pytest.MonkeyPatch, demo: None) -> Iterator[FakeModelServ
 
 
 def examined(*arguments: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
-    """The exit code, and what was found by its part."""
+    """The exit code, and the findings by part."""
     result = prefrag("doctor", "--json", "--port", 1, *arguments)
     findings: dict[str, list[dict[str, str]]] = {}
     for finding in json.loads(result.stdout)["findings"]:
@@ -212,7 +212,7 @@ class TestWeb:
 
     @pytest.fixture
     def web_searches(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        """The queries that a stand-in for the engine gets."""
+        """The queries that a fake search engine gets."""
         sent: list[str] = []
 
         class Engine:
@@ -307,7 +307,7 @@ def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_proble
 
     assert (code, absent["pipeline"][0]["status"]) == (1, "problem")
     assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
-    # Other servers may ask the same one.
+    # Several servers may use the same Elasticsearch.
     assert "PREFRAG_STATE=elasticsearch" in found["keys"][0]["advice"]
     assert other != 0
 

@@ -1,4 +1,4 @@
-"""What looks like a setting and is none: it may have been meant to close a door."""
+"""A misspelt setting is reported, because it may have been meant to forbid something."""
 
 from pathlib import Path
 from typing import Any

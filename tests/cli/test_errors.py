@@ -1,4 +1,4 @@
-"""How a command ends: one line on stderr, and the exit code of the failure."""
+"""How a failed command ends: one line on stderr, and the exit code of the failure."""
 
 import errno
 
@@ -14,7 +14,7 @@ from tests.for_each import for_each
 
 
 def end(error: BaseException) -> tuple[int, str]:
-    """The exit code and what stands on stderr after a command raised an error."""
+    """The exit code and the text on stderr after a command raised an error."""
     app = typer.Typer()
 
     @app.command()

@@ -19,7 +19,6 @@ from tests.for_each import for_each
 
 @pytest.fixture
 def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFRAG_WEB")
     (tmp_path / "docs").mkdir()
@@ -28,7 +27,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
-    """Someone at a terminal, who says yes."""
+    """A person at a terminal, who says yes."""
     asked = mock.Mock(return_value=True)
     for module in (command, web_consent):
         monkeypatch.setattr(module, "is_terminal", lambda: True)
@@ -42,6 +41,7 @@ def test_is_served_on_this_machine_alone_as_its_collection(docs: Path, started: 
     assert result.exit_code == 0, result.stderr
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1500, 1)
     assert (os.environ["PREFRAG_INDEX"], os.environ[FOLDER_VARIABLE]) == ("docs", str(docs))
+    assert os.environ["HAYHOOKS_LOG_LEVEL"] == "SUCCESS"
     prefrag("serve", "--demo")
     assert FOLDER_VARIABLE not in os.environ
 

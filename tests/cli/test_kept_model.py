@@ -1,4 +1,4 @@
-"""The model servers of this machine, offered at the first question."""
+"""Model servers on this machine are offered at the first question."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ VLLM = LocalServer("vLLM", "http://127.0.0.1:8000/v1", ("Qwen/Qwen3-8B",))
 
 @pytest.fixture
 def probes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """How often this machine was searched; it has two servers."""
+    """Two servers on this machine, and how often it was searched for servers."""
     made: list[str] = []
 
     def find() -> list[LocalServer]:
@@ -29,7 +29,7 @@ def probes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """A person at a terminal, who answers so."""
+    """A person at a terminal, who gives this answer."""
 
     def answer(text: str) -> None:
         monkeypatch.setattr(kept_model, "is_terminal", lambda: True)

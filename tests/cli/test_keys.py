@@ -1,4 +1,4 @@
-"""`prefrag keys`: made, listed, revoked."""
+"""`prefrag keys`: keys are made, listed and revoked."""
 
 import json
 from pathlib import Path

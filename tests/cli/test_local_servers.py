@@ -1,4 +1,4 @@
-"""The model servers that run on this machine."""
+"""Finding the model servers that run on this machine."""
 
 import socket
 import time
@@ -77,7 +77,7 @@ def test_several_are_looked_for_at_once_and_not_for_long(monkeypatch: pytest.Mon
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         began = time.monotonic()
-        # The same port under several keys would be one; an unused one refuses at once.
+        # The dictionary needs two different ports. The unused one refuses at once.
         assert find_local_servers({silent.getsockname()[1]: "Ollama", 1: "vLLM"}) == []
 
     assert time.monotonic() - began < 5

@@ -34,7 +34,7 @@ ALWAYS = "torch transformers scipy xgboost sklearn matplotlib openai elasticsear
 SERVING = "hayhooks fastapi uvicorn prometheus_client watchfiles limits mcp"
 ASKING = "onnxruntime tokenizers ddgs lxml tenacity jinja2 jsonschema anyio haystack.document_stores.in_memory"
 LISTING = "haystack tantivy networkx numpy httpx yaml posthog pydantic"
-# What comes later needs all that came before.
+# Each step imports more than the one before.
 STEPS = (
     (f"{ALWAYS} {SERVING} {ASKING} {LISTING}", "app(['--help'], standalone_mode=False)"),
     (f"{ALWAYS} {SERVING} {ASKING}", "app('documents list --index demo'.split(), standalone_mode=False)"),

@@ -1,4 +1,4 @@
-"""`prefrag mcp`: a client of the official library that starts the command and talks to it."""
+"""`prefrag mcp`: a client of the official library starts the command and calls its tools."""
 
 from __future__ import annotations
 

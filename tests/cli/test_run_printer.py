@@ -1,4 +1,4 @@
-"""What is printed of a run: what `prefrag ask` shows, in the cases that a whole run seldom comes to."""
+"""What `prefrag ask` prints, in cases that whole runs seldom reach."""
 
 import io
 import re
@@ -26,12 +26,12 @@ def written(used: RunPrinter) -> str:
 
 
 def lines(used: RunPrinter) -> list[str]:
-    """What was printed, without empty lines and trailing blanks."""
+    """The printed lines, without empty lines and trailing blanks."""
     return [line.rstrip() for line in written(used).splitlines() if line.strip()]
 
 
 def coloured(soft_wrap: bool = False, **changes: Any) -> str:
-    """What is printed of a result at a terminal with colours."""
+    """What is printed for a result at a terminal with colours."""
     used = printer(force_terminal=True, color_system="standard", soft_wrap=soft_wrap)
     used.print_result({**RESULT, **changes}, trace=False, failure=None)
     return written(used)
@@ -64,7 +64,7 @@ class TestTheFirstLine:
 
 
 class TestAReadersAnswer:
-    """It is a sentence, in which a short answer is bold, behind a word for how sure it is; never green."""
+    """The answer is a sentence after a word for how sure it is; a short answer in it is bold, and nothing is green."""
 
     PLACE = {"mark": "1", "title": "Beta", "source": "local", "file": "b.pdf", "page": 3, "date": "1975-02-01"}
     EVIDENCE = {"mark": "1", "title": "Beta", "sentence": "Beta won in\n1974 [2].", "answer": {"start": 12, "end": 16}}

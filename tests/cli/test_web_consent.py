@@ -1,4 +1,4 @@
-"""Whether questions may go to the web: what `index` and `ask` ask, keep and set."""
+"""What `index` and `ask` ask, keep and set about whether questions may go to the web."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def unset(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
-    """Be a terminal at which a person gives one answer to every question, and collect the questions."""
+    """A terminal at which a person gives the same answer to every question; the questions are collected."""
 
     def sit_down(says: bool) -> list[str]:
         questions: list[str] = []

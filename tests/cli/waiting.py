@@ -1,4 +1,4 @@
-"""A retriever that takes its time."""
+"""A retriever that does not answer during a test."""
 
 import time
 from typing import Any
@@ -8,10 +8,10 @@ from haystack import Document, component
 
 @component
 class WaitingRetriever:
-    """Block its thread for as long as a test may take."""
+    """Blocks its thread for longer than a test runs."""
 
     def __init__(self, **scripted: Any):
-        """Take the parameters of the retriever whose place it takes."""
+        """Take the parameters of the scripted retriever that this one replaces."""
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:

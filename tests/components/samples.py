@@ -29,7 +29,7 @@ def search_step(query: str = "aurora", *searches: Search, **changes: Any) -> Ste
 
 
 def observed_step(*documents: Document, query: str = "aurora", source: str = "local", **changes: Any) -> Step:
-    """A step that is over: its documents have been kept."""
+    """A finished step, whose documents were kept."""
     found = Search(source, query, documents)
     return search_step(query, found, **{"documents": documents, "source": source, "observed": True, **changes})
 
@@ -47,7 +47,7 @@ def kinds(reached: State) -> list[str]:
 
 
 class AtOnce:
-    """Term statistics that are called for all texts at once."""
+    """Term statistics that must be asked for all texts in one call."""
 
     def __init__(self, statistics: Any):
         self.document_frequencies = statistics.document_frequencies

@@ -1,4 +1,4 @@
-"""How a part is written to YAML, and which of its settings are refused."""
+"""How a component is written to YAML, and which settings are refused."""
 
 import math
 from typing import Any

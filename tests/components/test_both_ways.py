@@ -1,4 +1,4 @@
-"""One body in its blocking and its asynchronous form."""
+"""The blocking and the asynchronous form of a method that has one body."""
 
 import asyncio
 import inspect
@@ -17,7 +17,7 @@ from tests.for_each import for_each
 
 @component
 class Doubler:
-    """Doubles a number by a body that awaits another."""
+    """Doubles a number, with a body that awaits another method."""
 
     @component.output_types(number=int)
     async def run_async(self, number: int, times: int = 1) -> dict[str, int]:
@@ -32,7 +32,7 @@ class Doubler:
         return await either(self.block, self.wait, number)
 
     def block(self, number: int) -> int:
-        # Where a loop runs already, a second one is refused.
+        # If an event loop is already running, a second one is refused.
         return asyncio.run(self.wait(number))
 
     async def wait(self, number: int) -> int:
@@ -42,7 +42,7 @@ class Doubler:
 
 @component
 class Halver:
-    """Halves a number, of which only odd ones are worth a thread."""
+    """Halves a number; only odd numbers need a thread."""
 
     @component.output_types(number=int, thread=int)
     def run(self, number: int) -> dict[str, int]:
@@ -158,7 +158,7 @@ def test_each_part_has_one_body_for_both_forms_of_a_method():
                 apart.add(f"{part.__name__}.{method.__name__}")
 
     assert pairs > 50
-    # What really waits in two ways.
+    # These methods wait in different ways, so they need two bodies.
     assert apart == {
         "EmbeddedChatGenerator._wait",
         "HybridRetriever._call_all",

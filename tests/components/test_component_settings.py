@@ -1,4 +1,4 @@
-"""The settings of the components: saved and loaded with all that is inside them, refused where they make no sense."""
+"""The settings of components are saved and loaded with the parts inside, and refused if they make no sense."""
 
 import inspect
 import json
@@ -87,7 +87,7 @@ SOURCE = RetrievalSource(
     observed_last=True,
 )
 
-# None of the settings is its default, so that one that is lost is seen.
+# No setting has its default here, so that a lost one is noticed.
 PARTS = [
     StateBuilder(SOURCES, "archive", ["local"], top_k=7, max_steps=2, max_supplements=0, max_top_k=9),
     AnswerComposer("archive", "say_so"),
@@ -138,7 +138,7 @@ PARTS = [
 
 
 def same(part: Any, other: Any) -> bool:
-    """Whether two parts are of one class and have the same settings, parts inside them included."""
+    """Whether two parts have the same class and the same settings, including the parts inside."""
     if type(part) is not type(other):
         return False
     if isinstance(part, list):
@@ -163,7 +163,7 @@ def test_every_component_is_tried():
     known = {name for name in component.registry if name.startswith(components.__name__)}
     tried = {f"{type(part).__module__}.{type(part).__name__}" for _, part in walk_parts(PARTS)}
 
-    # What is inside these is saved otherwise, which their own tests show.
+    # These save the parts inside in another way, which their own tests check.
     assert {name.rpartition(".")[2] for name in known - tried} == {"ElasticsearchMultiMatchRetriever", "DenseRetriever"}
 
 

@@ -1,4 +1,4 @@
-"""The error tree: what each failure is to the command line, to the service, and to those who catch built-in ones."""
+"""The errors: the exit code and HTTP status of each, and the built-in exceptions that also catch it."""
 
 from http import HTTPStatus
 

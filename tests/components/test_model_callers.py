@@ -1,4 +1,4 @@
-"""What every component that calls a model does alike."""
+"""What all components that call a model do alike."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ OBSERVED = observed_step(document("alpha", content="Alpha was built by Beta. " *
 ANSWERED = state(OBSERVED, answer_step())
 SEARCHED = state(OBSERVED, search_step("beta", found(document("beta"))))
 FOLLOW_UP = State("And when?", settings(), history=(("user", "Who built Aurora?"),))
-# Of each how it is made with a model and what it is called with, by the name under which it is counted.
+# By the name under which calls are counted: how to make the component with a model, its state, and a reply.
 CALLERS: dict[str, tuple[Callable[..., Any], State, str]] = {
     "judge": (
         lambda model, **given: SourceSwitchJudge(["local", "web"], ModelJudge(model, **given)),

@@ -1,4 +1,4 @@
-"""A walk through a pipeline meets its components, and leaves alone what is foreign to them."""
+"""The walk through a pipeline finds its components, and does not go into foreign objects."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from prefrag.components.retrievers.provider import is_web_search
 
 
 class MakesUpAttributes:
-    """As clients do that hand every attribute on to another one."""
+    """Has every attribute, like clients that pass all attributes on to another object."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} was read")

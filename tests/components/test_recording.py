@@ -1,4 +1,4 @@
-"""What sources and models gave, kept in one file."""
+"""Replies of sources and models, recorded in a file."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""The table of settings: what it reads, when, and what it refuses."""
+"""The table of settings: what is read, when, and what is refused."""
 
 import os
 from pathlib import Path

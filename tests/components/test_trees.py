@@ -1,5 +1,3 @@
-"""Trees from a file."""
-
 from __future__ import annotations
 
 import json
@@ -17,7 +15,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.trees import CLASSES, BoostedTrees, TreesMissing, load_trees
 from tests.for_each import for_each
 
-xgboost = pytest.importorskip("xgboost", reason="XGBoost trains the trees that are compared: make install EXTRAS=trees")
+xgboost = pytest.importorskip("xgboost", reason="the comparison needs XGBoost: make install EXTRAS=trees")
 
 SHIPPED = sorted((prefrag.ROOT / "components").rglob("*trees*.json"))
 
@@ -70,7 +68,7 @@ def test_over_other_features_are_refused(tmp_path: Path):
 
 
 class TestAgainstXGBoost:
-    """What XGBoost gives, on rows that lack some values, to 2e-6 and in the same order."""
+    """The same scores as XGBoost, to 2e-6, and in the same order, on rows that lack some values."""
 
     def rows(self, count: int, columns: int, seed: int) -> np.ndarray[Any, Any]:
         random = np.random.default_rng(seed)

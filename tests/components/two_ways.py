@@ -1,4 +1,4 @@
-"""Both ways of running a component, which promise the same."""
+"""Run a component in both ways, which must give the same."""
 
 from typing import Any
 

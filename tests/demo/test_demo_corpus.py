@@ -1,4 +1,4 @@
-"""What the shipped demo corpus promises; none of it needs an index."""
+"""What the shipped demo corpus promises; no index is needed."""
 
 import json
 import re
@@ -20,7 +20,7 @@ PASSAGES = {passage["id"]: passage for passage in LOCAL + WEB}
 
 
 def holds(passage: dict[str, Any], answer: str) -> bool:
-    """Check whether a passage contains the answer as whole words, whatever the case."""
+    """Check whether a passage contains the answer as whole words, ignoring case."""
     content = f"{passage['title']} {passage['text']}"
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
 
@@ -67,7 +67,8 @@ def test_an_answer_stands_in_a_gold_passage_and_the_web_ones_in_no_local_passage
             continue
         gold = [PASSAGES[passage_id] for passage_id in question["supporting_ids"]]
         assert any(holds(passage, question["answers"][0]) for passage in gold), question["id"]
-        # A comparison's answer is one of the things compared, which the local corpus may name; web facts decide it.
+        # The answer to a comparison is one of the compared things, which the local corpus may name; facts on the web
+        # decide.
         if question["where"] != "local" and question["type"] == "bridge":
             named = [passage["id"] for passage in LOCAL for answer in question["answers"] if holds(passage, answer)]
             assert named == [], question["id"]

@@ -1,4 +1,4 @@
-"""The Markdown files of the project, and what stands in them."""
+"""The Markdown files of the project, and their contents."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 
 
 def markdown_files() -> list[Path]:
-    """All of them, by the folder in which they lie; `prefrag/` holds links to these folders."""
+    """All Markdown files by folder, without `prefrag/`, which holds links to these folders."""
     found = []
     for file in sorted(CHECKOUT.rglob("*.md")):
         first = file.relative_to(CHECKOUT).parts[0]
@@ -23,17 +23,17 @@ def markdown_files() -> list[Path]:
 
 
 def prose(text: str) -> str:
-    """A text without its fenced blocks."""
+    """A text without fenced blocks."""
     return FENCE.sub("", text)
 
 
 def fenced(text: str, language: str = "") -> list[str]:
-    """The fenced blocks in a language; those without one are commands."""
+    """The fenced blocks in a language; blocks without one count as commands."""
     return [match["text"] for match in FENCE.finditer(text) if match["language"] == language]
 
 
 def spans(text: str) -> list[str]:
-    """What stands between single backticks."""
+    """The texts between single backticks."""
     return re.findall(r"`([^`\n]+)`", prose(text))
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/configuration.md, written from the table of settings: ``make docs``."""
+"""Write the tables of docs/configuration.md from the table of settings: ``make docs``."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ _HEAD = "| variable | what it may be | what it sets | default |\n|---|---|---|--
 
 
 def write_tables(guide: str) -> str:
-    """The guide with the first table under each heading written anew."""
+    """The guide, with the first table under each heading rewritten."""
     for heading, table in SECTIONS.items():
         rows = _rows(ModelSettings, "PREFRAG_LLM_", "PREFRAG_JUDGE_") if heading == "Models" else []
         lines = "".join([_HEAD, *rows, *_rows(table, "PREFRAG_")])

@@ -1,4 +1,4 @@
-"""The commands of the documentation exist, with the options that it gives them."""
+"""The documented commands exist, with their documented options."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ _OPTION = re.compile(r"--[a-z][a-z-]*")
 
 @cache
 def command_line() -> Any:
-    """The command `prefrag`, which takes a while to be made."""
+    """The command `prefrag`, which takes some time to build."""
     return typer.main.get_command(app)
 
 
@@ -38,7 +38,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def problem(words: list[str]) -> str | None:
-    """Why a command of ours does not exist; None where it does, or is not ours."""
+    """Why one of our commands does not exist; None if it exists, or is not ours."""
     program, *arguments = words
     name = program.rpartition("/")[2]
     if name == "prefrag":
@@ -60,7 +60,7 @@ def problem(words: list[str]) -> str | None:
 def _problem_of_prefrag(arguments: list[str]) -> str | None:
     command = command_line()
     while arguments and hasattr(command, "commands"):
-        # Between backticks a command may stand without its subcommand.
+        # Between backticks, a command may lack its subcommand.
         if arguments[0].startswith("-") or arguments[0] == "...":
             break
         is_folder = arguments[0].startswith(("~/", "./"))

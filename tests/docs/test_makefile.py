@@ -1,4 +1,4 @@
-"""What `make serve` starts: the demo only where nothing was ever indexed."""
+"""`make serve` starts the demo only if nothing was ever indexed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What the documentation names exists: classes, settings, files, pipelines; and its Python runs."""
+"""The documented classes, settings, files and pipelines exist, and the documented Python runs."""
 
 import ast
 import inspect
@@ -29,7 +29,7 @@ def texts_of_the_code() -> dict[Path, str]:
 
 @cache
 def words_of(file: Path) -> set[str]:
-    """Each name that a file of the code defines, takes or uses, and each word among its texts."""
+    """All names that a code file defines, takes or uses, and all words in its texts."""
     text = texts_of_the_code()[file]
     if file.suffix != ".py":
         return {file.stem, *re.findall(r"\w+", text)}
@@ -40,7 +40,7 @@ def words_of(file: Path) -> set[str]:
 
 @cache
 def is_in_the_code(name: str) -> bool:
-    # Only files that hold it are parsed, until one is found: all of them take a second.
+    # Only files that contain the name are parsed, until one is found, because parsing all takes a second.
     return any(
         name in words_of(file) for file, text in texts_of_the_code().items() if name in text or name == file.stem
     )
@@ -58,7 +58,7 @@ def test_each_name_between_backticks_exists(file: Path):
     extras = set(re.findall(r"^(\w+) = \[", (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE))
     of_others = {"make", "venv", "slow", "include", "openai", "reasoning_content"}
     of_others |= {"gen_ai", "proxy_buffering", "proxy_read_timeout"}
-    # Prometheus adds that to the name of each counter.
+    # Prometheus adds `_total` to the name of each counter.
     named = {span.removesuffix("_total") for span in spans(file.read_text(encoding="utf-8")) if _NAME.fullmatch(span)}
 
     assert [name for name in named - extras - of_others if not is_in_the_code(name)] == []

@@ -1,4 +1,4 @@
-"""The site: `make docs` writes it, of the documents as they stand, and a browser fetches nothing for it from elsewhere."""
+"""`make docs` writes the site from the documents, and a browser that opens the site fetches nothing from elsewhere."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""The tutorials: their commands run in their order, and print what stands below them."""
+"""The commands of the tutorials run in order, and print what the tutorials show."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _NOT_RUN = re.compile(r"<!-- not run by the tests: (.+) -->\n\Z")
 _MEASURED = re.compile(r"\d+(\.\d+)?(%| m?s\b)")
 _SERVER = re.compile(r"^\S*(prefrag|open-webui) (serve\b|\./).*$", re.MULTILINE)
 SECONDS = 300.0
-# The command of an environment of its own.
+# The command `open-webui`, from an environment of its own.
 OPEN_WEBUI = os.environ.get("PREFRAG_TEST_OPEN_WEBUI", "")
 needs_a_shell = pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl"))), reason="needs bash and curl")
 
@@ -32,9 +32,9 @@ needs_a_shell = pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl"))),
 class Part(NamedTuple):
     """A block of commands.
 
-    :param commands: What is pasted into a terminal.
-    :param printed: What stands below it, ``...`` for what is left out.
-    :param not_run: Why the tests do not run it.
+    :param commands: The commands, to be pasted into a terminal.
+    :param printed: The output that the tutorial shows, with ``...`` for lines that are left out.
+    :param not_run: Why the tests do not run the block.
     """
 
     commands: str
@@ -55,7 +55,7 @@ def parts(tutorial: Path) -> list[Part]:
 
 
 def missing_line(shown: str, printed: str) -> str | None:
-    """The first line that is shown and was not printed after the lines before it; times and probabilities do not count."""
+    """The first line that is shown but was not printed after the lines before; times and probabilities may differ."""
     rest = _MEASURED.sub(r"0\2", printed)
     for line in _MEASURED.sub(r"0\2", shown).splitlines():
         if line.strip() not in ("", "..."):
@@ -72,14 +72,14 @@ def free_port() -> int:
 
 
 class Terminal:
-    """A shell in which one block runs after the other; a server goes on running in a terminal of its own."""
+    """A shell that runs the blocks one after the other; a server keeps running, as in a terminal of its own."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.servers: list[subprocess.Popen[bytes]] = []
-        # In the place of the ports that the tutorials name.
+        # Free ports replace those that the tutorials name.
         self.ports = {"1416": free_port(), "3000": free_port()}
-        # The commands that the installation makes.
+        # The commands that an installation would make.
         programs = folder / ".venv" / "bin"
         programs.mkdir(parents=True)
         for name, program in {"prefrag": "-m prefrag.cli.main", "python": ""}.items():
@@ -95,7 +95,7 @@ class Terminal:
         self.environment = {**kept, **own, "COLUMNS": "200", "BROWSER": "true"}
 
     def run(self, commands: str) -> str:
-        """Run a block and give what it printed; what it exports holds for the blocks behind it."""
+        """Run a block, and return what it printed; exported variables hold for the blocks after it."""
         for named, free in self.ports.items():
             commands = re.sub(rf"(:|--port ){named}\b", rf"\g<1>{free}", commands)
         if match := _SERVER.search(commands):
@@ -117,7 +117,7 @@ class Terminal:
 
     def serve(self, commands: str, port: int) -> None:
         log = self.folder / f"server-{port}.log"
-        # So that the signal to stop reaches the server.
+        # With `exec`, the signal to stop reaches the server itself.
         commands = _SERVER.sub(r"exec \g<0>", commands)
         with log.open("wb") as output:
             server = subprocess.Popen(
@@ -166,7 +166,7 @@ def test_the_commands_print_what_stands_below_them(tutorial: Path, terminal: Ter
 @needs_a_shell
 @pytest.mark.skipif(not OPEN_WEBUI, reason="needs a real Open WebUI: set PREFRAG_TEST_OPEN_WEBUI to its command")
 def test_open_webui_offers_and_answers_what_the_tutorial_has_indexed(terminal: Terminal):
-    # Nothing but the server is called, and what it writes stays in this folder.
+    # Open WebUI calls only our server, and writes only into this folder.
     own = (
         f"DATA_DIR={terminal.folder}/open_webui STATIC_DIR={terminal.folder}/static OFFLINE_MODE=true HF_HUB_OFFLINE=1"
     )

@@ -1,4 +1,4 @@
-"""A pipeline without retrieval whose model knows the answers, fails where the script requires it, and may hang."""
+"""A pipeline without retrieval. Its model knows the answers, fails if the script says so, and may hang."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ HANG_AFTER = "PREFRAG_TEST_HANG_AFTER"
 
 @component
 class AnsweringChatGenerator:
-    """Answer the question that the prompt holds.
+    """Answers the question in the prompt.
 
-    :param answers: By question.
+    :param answers: The answer to each question.
     :param failures: How often the call for a question fails before it is answered.
     """
 
@@ -63,7 +63,7 @@ class AnsweringChatGenerator:
             print("hanging", flush=True)
             await asyncio.Event().wait()
         await asyncio.sleep(0)
-        # Nobody ends before so many have come together once.
+        # No call ends before this many were running at the same time.
         async with asyncio.timeout(20):
             while max(CALLS["at once"]) < CALLS.get("together", 0):
                 await asyncio.sleep(0)
@@ -95,7 +95,7 @@ def pipeline(
 
     :param failures: How often each question fails, by its id.
     :param wrong: The ids of the questions that are answered wrongly.
-    :returns: Its YAML.
+    :returns: The YAML file.
     """
     answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in items}
     by_question = {one.question: (failures or {}).get(one.id, 0) for one in items}

@@ -1,5 +1,3 @@
-"""`prefrag evaluate` and `prefrag report`: what they take, print and leave behind."""
-
 import json
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""Bringing corpora into the indexes that an evaluation searches."""
+"""Indexing the corpora that an evaluation searches."""
 
 import bz2
 import json
@@ -36,7 +36,7 @@ def indexes() -> set[str]:
 
 
 def table(path: Path, numbers: range, word: str = "text") -> Path:
-    """Write a corpus in the form of DPR's."""
+    """Write a corpus in DPR's format."""
     rows = "".join(f"{number}\tThe {word} of passage {number}.\tTitle {number}\n" for number in numbers)
     path.write_text(f"id\ttext\ttitle\n{rows}")
     return path
@@ -123,7 +123,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
             report = index_corpus(*given, **more)
             monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", index_corpus)
             evaluation_indexes(OWN, split=True)
-            # What a process still writes when another has put the index in its place.
+            # This process still writes after another one has put the index in place.
             return index_corpus(*given, **more) and report
 
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", meanwhile)
@@ -133,7 +133,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
 
     def test_a_split_half_in_place_is_finished(self) -> None:
         local, web = evaluation_indexes(OWN, split=True)
-        # Stopped between the two.
+        # The earlier call stopped between the two renames.
         index_path(local).rename(index_path(f"{local}.part"))
         assert evaluation_indexes(OWN, split=True) == (local, web)
         assert indexes() == {local, web}

@@ -1,4 +1,4 @@
-"""Settings of a YAML file and of single fields."""
+"""Settings from a YAML file and from single fields."""
 
 import re
 from dataclasses import fields

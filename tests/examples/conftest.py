@@ -1,4 +1,4 @@
-"""A checkout to work in, a model that replies from a script, and the commands of a README."""
+"""What the tests of examples share: a checkout, a model that replies from a script, and the commands of a README."""
 
 import contextlib
 import io
@@ -25,12 +25,12 @@ from tests.server.serving import SHARED
 
 @pytest.fixture(autouse=True)
 def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder with the files that the READMEs name; what was imported and trusted is forgotten afterwards."""
+    """A folder with the files that the READMEs name; imported and trusted modules are forgotten afterwards."""
     for name in ("examples", "demo"):
         (tmp_path / name).symlink_to(CHECKOUT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    # Commands set variables for their process, which is this one.
+    # Restore the environment, because commands set variables of this process.
     with mock.patch.dict(os.environ):
         yield tmp_path
     examples = str(CHECKOUT / "examples")

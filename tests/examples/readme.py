@@ -6,6 +6,6 @@ from tests.docs.markdown import fenced
 
 
 def commands(file: Path) -> list[str]:
-    """The commands in its fenced blocks, those that go on behind a backslash joined."""
+    """The commands in the fenced blocks; lines that end with a backslash are joined."""
     lines = "".join(fenced(file.read_text(encoding="utf-8"))).replace("\\\n", " ").splitlines()
     return [line for line in lines if line.strip()]

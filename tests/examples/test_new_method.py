@@ -1,4 +1,4 @@
-"""Step-back prompting, as the README of the example has it."""
+"""Step-back prompting, following the example's README."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""PrefRAG behind Open WebUI, as the README of the example has it."""
+"""PrefRAG behind Open WebUI, following the example's README."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def _scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In the place of the shipped pipeline, one that switches to the web."""
+    """Replace the shipped pipeline by one that switches to the web."""
     yaml = scripted_yaml(search("alpha"), search("beta delta"), answer("1974"), verdicts=(verdict(False),))
     (tmp_path / "prefrag.yaml").write_text(yaml)
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))

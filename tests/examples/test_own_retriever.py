@@ -1,4 +1,4 @@
-"""A retriever of one's own, as its README has it."""
+"""A user's own retriever, following the example's README."""
 
 import json
 import sqlite3

@@ -1,5 +1,3 @@
-"""The list of the examples."""
-
 import re
 from collections.abc import Callable
 from typing import Any

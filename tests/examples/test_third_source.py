@@ -1,4 +1,4 @@
-"""A third source, as its README has it."""
+"""A third source, following the example's README."""
 
 import re
 from collections import Counter
@@ -13,13 +13,13 @@ from tests.pipelines.scripted import answer, search, verdict
 
 HERE = CHECKOUT / "examples" / "third_source"
 PIPELINE = HERE / "manuals_tickets_web.yaml"
-# `local` as the name of the source, and not as a part of other words.
+# `local` as the name of the source, not as a part of other words.
 _LOCAL = re.compile(r"(?<![A-Za-z])local(?!_index|_source|[a-z])")
 Run = Callable[..., str]
 
 
 def lines(yaml: str) -> Counter[str]:
-    """The lines of a YAML without comments."""
+    """The lines of a YAML file without comments."""
     return Counter(line for written in yaml.splitlines() if (line := re.sub(r"(^|\s)\s*#.*", "", written).rstrip()))
 
 

@@ -1,4 +1,4 @@
-"""The example folder under plain Hayhooks, without our application around it."""
+"""The example folder under plain Hayhooks, without our application."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Office files, made by the libraries that write them."""
+"""Make Office files with the libraries that usually write them."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Small PDFs, written by hand so that tests know every byte of them."""
+"""Make small PDFs by hand, so that tests know every byte."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def make_pdf(pages: Sequence[str | None], title: str | None = None, bookmarks: S
 
     :param pages: The text of each page, its lines separated by newlines; None for a page that is a picture.
     :param title: The title in its metadata.
-    :param bookmarks: Words and page, counted from 0, of each.
+    :param bookmarks: The words and the page of each bookmark, counted from 0.
     """
     first = 6 + len(bookmarks)
     kids = " ".join(f"{first + 2 * i} 0 R" for i in range(len(pages)))
@@ -45,10 +45,10 @@ def make_pdf(pages: Sequence[str | None], title: str | None = None, bookmarks: S
 
 
 def make_composite_pdf(words: Sequence[str], known: bool = True) -> bytes:
-    """Write words as XeTeX does: letters by number in a composite font that has no blank, the gaps by moving on.
+    """Write words as XeTeX does: letters by their numbers in a composite font, and gaps by moving instead of blanks.
 
     :param words: The words, a few on a line.
-    :param known: Whether the font says which letters its numbers are.
+    :param known: Whether the font says which letter each number is.
     """
     letters = sorted(set("".join(words)))
     codes = {letter: f"{number:04x}" for number, letter in enumerate(letters, start=1)}
@@ -79,14 +79,14 @@ def make_composite_pdf(words: Sequence[str], known: bool = True) -> bytes:
 
 
 def make_encrypted_pdf() -> bytes:
-    """Write a PDF that opens with a password alone."""
+    """Write a PDF that can only be opened with a password."""
     secret = "<< /Filter /Standard /V 1 /R 2 /P -4 /O <" + "ab" * 32 + "> /U <" + "cd" * 32 + "> >>"
     pages = "<< /Type /Pages /Kids [] /Count 0 >>"
     return _write(["<< /Type /Catalog /Pages 2 0 R >>", pages, secret], "/Encrypt 3 0 R /ID [<01> <01>]")
 
 
 def make_endless_pdf() -> bytes:
-    """Write 3 kB that show a word a hundred million times: forms that call forms."""
+    """Write 3 kB that show a word a hundred million times, by forms that call forms."""
     forms = []
     for number in range(9):
         called = f"/X{number + 1} Do " * 10 if number < 8 else "BT /F1 9 Tf (lol) Tj ET"

@@ -1,4 +1,4 @@
-"""Corpora and files to index, and what an index then holds."""
+"""Corpora and files to index, and the passages that an index then has."""
 
 import json
 from collections.abc import Callable

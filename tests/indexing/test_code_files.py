@@ -1,4 +1,4 @@
-"""Code and configuration."""
+"""Indexing code and configuration files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file costs at most what its process may use, and the next one is read all the same."""
+"""A file is converted within limits of memory and time, and the next file is read even if one exceeds them."""
 
 from __future__ import annotations
 

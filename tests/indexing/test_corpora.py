@@ -1,4 +1,4 @@
-"""Bringing corpora into an index: JSONL, and JSON lists."""
+"""Indexing corpora: JSONL, and JSON lists."""
 
 import json
 from pathlib import Path
@@ -138,7 +138,7 @@ class TestACorpus:
         self, make: Make, monkeypatch: pytest.MonkeyPatch, batch: int
     ) -> None:
         monkeypatch.setattr(PassageStore, "batch", batch)
-        # The ids are sorted in parts, and looked for among both.
+        # The ids are sorted in parts, and a repeated id must be found in every part.
         monkeypatch.setattr(PassageIds, "_MOST_UNSORTED", 2)
         corpus = make("c.jsonl", line("a", "First.") + line("b", "Second.") + line("c", "Third.") + line("a", "Lost."))
 

@@ -1,4 +1,4 @@
-"""Deleting passages, and taking out what has lost its origin."""
+"""Deleting passages, and pruning those whose file or corpus is gone."""
 
 import os
 from pathlib import Path

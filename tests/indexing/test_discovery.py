@@ -82,7 +82,7 @@ class TestOneFileHasOneIdentity:
     def test_through_links_and_loops_of_links(self, make: Make, tmp_path: Path) -> None:
         path = make("inner/a.txt")
         (tmp_path / "docs" / "loop").symlink_to(tmp_path / "docs")
-        # Two links in one folder: followed without end, each level would double the folders.
+        # There are two links in one folder. If they were followed without end, each level would double the folders.
         (path.parent / "up").symlink_to(path.parent)
         (path.parent / "again").symlink_to(path.parent)
         (path.parent / "same.txt").symlink_to(path)

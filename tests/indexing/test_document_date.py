@@ -1,5 +1,3 @@
-"""The date of a document."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whether a document or a passage says of itself that it is superseded, a draft or old."""
+"""Whether a document or passage calls itself superseded, a draft or old."""
 
 from typing import Any
 

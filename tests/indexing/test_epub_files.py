@@ -1,4 +1,4 @@
-"""Books in EPUB."""
+"""Indexing books in EPUB."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""How files become passages."""
-
 import contextlib
 import importlib.util
 import json
@@ -150,7 +148,7 @@ def test_front_matter_with_aliases_is_text_and_is_not_expanded(converter: FileCo
 
     assert time.process_time() - before < 5
     assert "Only text." in (passages[-1].content or "")
-    # Haystack 3 adds where in the text a passage begins.
+    # Haystack 3 adds the position of a passage in the text.
     own = passages[0].meta.keys() - {"split_idx_start"}
     places = {"file_path", "folder", "file_name", "kind"}
     assert own - {"heading"} == {"title", *places, "file_hash", "file_size", "split_id", "split_count"}

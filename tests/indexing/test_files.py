@@ -1,4 +1,4 @@
-"""Bringing people's own files into an index."""
+"""Indexing people's own files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""The collection of a folder."""
-
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists

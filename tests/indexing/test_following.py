@@ -1,4 +1,4 @@
-"""What is done about the changes of a folder."""
+"""How an index follows the changes of a folder."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from tests.indexing.samples import Make, line
 
 @pytest.fixture
 def docs(make: Make) -> Path:
-    """A folder with three files, all of it indexed."""
+    """A folder with three files, all of them indexed."""
     make("a.txt", "A heron stands.")
     make("sub/b.md", "A buoy floats.")
     folder = make("sub/c.txt", "A tower burns.").parent.parent
@@ -77,7 +77,7 @@ def test_the_last_file_of_a_folder_goes_too_and_lines_leave_a_corpus_one_by_one(
 
 @pytest.mark.parametrize("drive", ["", "sub"], ids=["the folder itself", "a drive below it"])
 def test_a_drive_that_is_gone_deletes_nothing(docs: Path, drive: str):
-    # Another folder in its place, as the one that it was mounted on.
+    # The mounted drive is gone, so there is another folder in its place.
     mounted = {**find_drives(docs), str(docs / drive): (0, 0)}
     (docs / "sub/b.md").unlink()
     assert not is_mounted(str(docs / drive), mounted)

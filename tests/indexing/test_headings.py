@@ -1,4 +1,4 @@
-"""How the headings of a file come through its conversion."""
+"""The headings of a file survive its conversion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Oil it.
 
 
 def marked_headings(mark: Callable[[str, Outline], str], text: str) -> tuple[str, list[tuple[int, str, str]]]:
-    """The text without its marks, and level, words and the beginning of each section."""
+    """The text without the marks of headings, and for each heading the level, the words and the text that follows."""
     outline = Outline()
     plain, headings = outline.read(mark(text, outline))
     return plain, [(one.level, one.words, plain[one.place : one.place + 5]) for one in headings]

@@ -1,4 +1,4 @@
-"""Files made to exhaust whoever reads them: each is refused or bounded, and indexing goes on with the next."""
+"""Files made to exhaust their reader are refused or read within limits, and the next file is indexed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from prefrag.indexing import files
 from prefrag.indexing.converter_process import ConverterProcess
 from tests.indexing.test_open_document_files import HEAD
 
-# Each takes a small part of it; without its limit, hours or all memory.
+# Each file takes a small part of this time. Without the limits, it would take hours or all memory.
 MOST_SECONDS = 30.0
 OPF = '<package xmlns="http://www.idpf.org/2007/opf"><manifest>{0}</manifest><spine>{1}</spine></package>'
 ITEM = '<item id="{0}" href="{0}" media-type="application/xhtml+xml"/>'

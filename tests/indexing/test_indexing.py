@@ -1,4 +1,4 @@
-"""Keeping an index in step with corpora and files."""
+"""An index follows its corpora and files."""
 
 import signal
 import sys
@@ -107,7 +107,7 @@ def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: lis
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
         grown = InMemoryDocumentStore()
-        # A folder without a file is spared, so here each keeps one.
+        # An empty folder is never pruned, so each folder here keeps a file.
         (folder / "sub").mkdir()
         for name in ("stays.txt", "sub/stays.txt"):
             (folder / name).write_text("Stays.")
@@ -115,7 +115,7 @@ def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: lis
             for name, content in changes.items():
                 path = folder / name
                 path.unlink(missing_ok=True)
-                # An emptied file keeps what it had, so here it is removed.
+                # The passages of an emptied file are kept, so the file is deleted instead.
                 if content:
                     rows = "".join(line(row, f"{row} {content}") for row in content.split()[:2])
                     path.write_text(rows if name.endswith(".jsonl") else content)

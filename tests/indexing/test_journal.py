@@ -1,4 +1,4 @@
-"""Changes of uploaded documents that end anywhere: folder and index hold the same afterwards, and nothing else is left."""
+"""A change of uploaded documents may be cut off anywhere: then folder and index agree, and nothing else is left."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ AFTER = {"keep.txt": "The new board.", "fresh.txt": "A tower.", "rows.jsonl": '{
 
 
 class Killed(BaseException):
-    """What ends a process between two steps."""
+    """Raised to end a process between two steps."""
 
 
 def upload(files: dict[str, str]) -> IndexReport:
@@ -47,7 +47,7 @@ def delete() -> None:
 
 
 def held() -> dict[str, str]:
-    """The files of the collection, each of which is what the index holds under its name; nothing else is there."""
+    """The files of the collection. The index must hold each under its name, and no others."""
     folder = uploads_folder("maps")
     assert not folder.parent.exists() or set(os.listdir(folder.parent)) <= {"maps"}
     indexes = index_path("maps").parent
@@ -68,7 +68,7 @@ def held() -> dict[str, str]:
 
 @contextmanager
 def dying(step: int) -> Iterator[list[str]]:
-    """End the process before one of its steps on the disk; it does none afterwards."""
+    """Cut the process off before one of its steps on the disk, so that it makes no further ones."""
     done: list[str] = []
 
     def step_of(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +111,7 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
         upload(before)
     shutil.copytree(data, saved)
     for step in count():
-        # A thread of a writer that was cut off here, and not with its process, may still add a file.
+        # The process was not really killed, so a thread of its writer may still add a file.
         for _ in takewhile(lambda _: data.exists(), range(1_000)):
             shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(saved, data)
@@ -129,7 +129,7 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
     assert held() == after
     assert after in seen
     assert seen[0] == before
-    # Once it is done, it stays done.
+    # After the first step at which the change is done, it stays done.
     assert before == after or seen.index(after) + seen.count(after) == len(seen)
 
 

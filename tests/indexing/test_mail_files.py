@@ -1,4 +1,4 @@
-"""Mails and what is attached to them."""
+"""Indexing mails and their attachments."""
 
 from __future__ import annotations
 

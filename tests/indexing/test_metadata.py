@@ -1,4 +1,4 @@
-"""The metadata of files, by which searches are filtered."""
+"""The metadata of files, by which searches can be filtered."""
 
 import os
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ def _noon(year: int, month: int, day: int) -> float:
 
 @pytest.fixture
 def folder(make: Make) -> Path:
-    """A folder of three files, each of another kind, folder and day."""
+    """Three files that differ in kind, folder and day."""
     for name, text, day in (
         ("board/minutes.txt", "The crane was sold.", 1),
         ("board/old/letter.md", "# Cranes\n\nThe crane was bought.", 2),

@@ -1,4 +1,4 @@
-"""Word, PowerPoint and Excel files."""
+"""Indexing Word, PowerPoint and Excel files."""
 
 from __future__ import annotations
 

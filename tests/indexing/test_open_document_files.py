@@ -1,4 +1,4 @@
-"""OpenDocument files, and RTF."""
+"""Indexing OpenDocument and RTF files."""
 
 from __future__ import annotations
 

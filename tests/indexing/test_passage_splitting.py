@@ -1,5 +1,3 @@
-"""How a text is cut into passages."""
-
 import tracemalloc
 
 from hypothesis import given

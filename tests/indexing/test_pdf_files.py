@@ -1,4 +1,4 @@
-"""What is read of a PDF, and what is said of the rest."""
+"""What is read from a PDF, and what is reported about the rest."""
 
 from __future__ import annotations
 

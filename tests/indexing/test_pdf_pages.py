@@ -1,4 +1,4 @@
-"""Pages of PDF files as they are drawn."""
+"""Drawing the pages of PDF files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""The reports of an indexing."""
-
 from io import StringIO
 
 from rich.console import Console

@@ -1,4 +1,4 @@
-"""What could not be read is kept with the index."""
+"""The index keeps a list of the files that could not be read."""
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import index

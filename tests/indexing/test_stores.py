@@ -1,5 +1,3 @@
-"""Opening an index in one of the stores."""
-
 import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore

@@ -50,7 +50,7 @@ def test_one_foreign_name_in_a_long_english_text_is_read_right() -> None:
 
 def test_what_a_page_declares_counts_more_than_what_it_looks_like() -> None:
     assert decode_text(GREEK.encode("iso8859-7"), "iso-8859-7") == GREEK
-    # As every browser does.
+    # Every browser reads this encoding as cp1252.
     assert decode_text(QUOTED.encode("cp1252"), "iso-8859-1") == QUOTED
 
 
@@ -106,7 +106,7 @@ def test_arbitrary_bytes_give_a_text_that_can_be_stored_or_are_refused(data: byt
     with suppress(CannotRead):
         text = decode_text(data)
         assert "\0" not in text
-        # A lone surrogate would raise.
+        # This would raise if the text had a lone surrogate.
         text.encode()
     looks_like_text(data)
 

@@ -1,4 +1,4 @@
-"""Tables, JSON and reStructuredText as text."""
+"""Indexing tables, JSON and reStructuredText as text."""
 
 from __future__ import annotations
 

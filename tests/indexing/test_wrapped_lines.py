@@ -1,4 +1,4 @@
-"""Text whose lines were broken at the width of a page."""
+"""Joining lines that were broken at the width of a page."""
 
 import time
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prefrag.indexing.wrapped_lines import unwrap_lines
 from tests.for_each import for_each
 
-# It is as wide as the page of each row.
+# The widest line, which tells the width of the page in each row.
 FULL = "This line of sixty letters was filled by those who wrote it\n\n"
 
 

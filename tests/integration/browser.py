@@ -1,4 +1,4 @@
-"""A real browser, and a page whose runs are scripted by the test."""
+"""A real browser, and a page whose runs the test scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines.trace_text import trace_text
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# In the place of the network: the test sends the parts of the stream, and sees whether the page has given up.
+# This replaces the network: the test sends the parts of the stream, and sees if the page gives up.
 _SCRIPTED_RUNS = """
 (() => {
   const fetchFromServer = window.fetch;
@@ -55,7 +55,7 @@ def open_browser() -> Iterator[Any]:
     if program is None:
         pytest.skip(f"needs a Chromium of the system: one of {', '.join(_NAMES)}")
     with sync_api.sync_playwright() as playwright:
-        # Without the sandbox, which needs rights that a container lacks; only this service's own pages are opened.
+        # The sandbox needs rights that a container lacks, and only this service's own pages are opened.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
             yield browser
@@ -75,7 +75,7 @@ class ScriptedRuns:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """The bodies of the runs that the page began."""
+        """The bodies of the requests that started runs."""
         return self.page.evaluate("window.requests")
 
     def begin(self, question: str = "Who?") -> None:
@@ -144,7 +144,7 @@ def result(text: str = "1974 [1]", documents: Any = (), **more: Any) -> dict[str
 
 
 def ask(page: Any, question: str) -> Any:
-    """Ask by typing, and give the card of the answer."""
+    """Ask by typing, and return the card of the answer."""
     page.fill("#question", question)
     page.press("#question", "Enter")
     page.wait_for_selector(".turn:last-child .card", timeout=60_000)
@@ -152,10 +152,10 @@ def ask(page: Any, question: str) -> Any:
 
 
 def overflows(page: Any) -> bool:
-    """Check whether something is wider than the screen, or scrolls a view sideways."""
+    """Check whether anything is wider than the screen or makes a view scroll sideways."""
     return page.evaluate("[...document.querySelectorAll('html, main')].some((e) => e.scrollWidth > e.clientWidth)")
 
 
 def nameless_controls(page: Any) -> list[str]:
-    """List the controls on the screen that a screen reader cannot name."""
+    """List the visible controls that a screen reader cannot name."""
     return page.evaluate(_NAMELESS)

@@ -1,4 +1,4 @@
-"""Real servers and real data, where they are."""
+"""Real servers and real data, if this machine has them."""
 
 import os
 import uuid
@@ -29,7 +29,7 @@ def hotpotqa() -> Path:
 
 @pytest.fixture
 def elasticsearch_url() -> str:
-    """Where a real Elasticsearch listens."""
+    """The address of a real Elasticsearch."""
     url = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
     if not url:
         pytest.skip("needs a real Elasticsearch: set PREFRAG_TEST_ELASTICSEARCH_URL")
@@ -44,7 +44,7 @@ def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
 
 @pytest.fixture
 def name(elasticsearch_url: str, client: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of an index of this test alone, which is not there yet and is deleted afterwards."""
+    """The name of an index for one test, which does not exist yet and is deleted afterwards."""
     monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
     name = f"prefrag-test-{uuid.uuid4().hex}"
     yield name
@@ -62,14 +62,14 @@ def store(name: str, elasticsearch_url: str) -> Iterator[ElasticsearchDocumentSt
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium; not for the whole session, because Playwright keeps the event loop of the thread for itself."""
+    """Chromium, started for each module, because Playwright keeps the event loop of the thread for itself."""
     with open_browser() as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
 def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server keeps its data."""
+    """The folder in which the server keeps its data."""
     return tmp_path_factory.mktemp("demo") / "data"
 
 
@@ -84,7 +84,7 @@ def demo_server(browser: Any, demo_data: Path) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def open_page(browser: Any, demo_server: httpx.Client) -> Iterator[Callable[..., Any]]:
-    """Open the page in a browser of its own; what its scripts complain about fails the test."""
+    """Open the page in a new browser context; the test fails if a script of the page reports an error."""
     contexts, complaints = [], []
 
     def open_page(scripted: bool = False, **settings: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The container, run: the image where there is one, and the lines of the Dockerfile in a folder that stands for its root."""
+"""Run the container image if there is one, and otherwise the lines of the Dockerfile in a folder that stands for its
+root.
+"""
 
 import json
 import os
@@ -19,7 +21,7 @@ from tests.container_files import CHECKOUT, compose, health_check, reaches_the_b
 from tests.integration.test_wheel import OFFLINE, SECONDS
 from tests.server_process import server_process
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="the lines are those of a shell")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="the Dockerfile needs a Unix shell")]
 KEY = {"Authorization": "Bearer a-key"}
 QUESTION = {"question": "What did we promise the harbour board?"}
 CONFINED = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--tmpfs=/tmp"]
@@ -38,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     folder = root / "build"
     folder.mkdir()
-    # The Python of the base image, with the pip that it has.
+    # The Python of the base image, with its pip.
     venv.create(root / "base", with_pip=True)
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     environment["PATH"] = f"{root / 'base' / 'bin'}{os.pathsep}{environment['PATH']}"
@@ -197,5 +199,5 @@ class TestTheImage:
         engine("stop", "--time", "35", container)
 
         assert time.monotonic() - begun < 25
-        # 143: by SIGTERM. A container that was killed ends with 137.
+        # 143 means ended by SIGTERM; a killed container ends with 137.
         assert engine("inspect", "--format", "{{.State.ExitCode}}", container) == "143"

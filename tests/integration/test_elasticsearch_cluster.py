@@ -1,4 +1,4 @@
-"""What a cluster needs, on the one real node that PREFRAG_TEST_ELASTICSEARCH_URL names."""
+"""What clusters need, tested on the single real node that PREFRAG_TEST_ELASTICSEARCH_URL names."""
 
 import socket
 import ssl
@@ -69,7 +69,7 @@ class TestRebuild:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as killed:
-            # A process that is killed deletes nothing.
+            # A killed process deletes nothing, so nothing is deleted here.
             killed.setattr("prefrag.indexing.rebuilding._holds_name", lambda *_: True)
             with pytest.raises(KeyboardInterrupt):
                 rebuild_index(name, die)
@@ -139,7 +139,7 @@ def test_both_certificates_are_used_for_indexing_and_asking(
 
 
 def tls_proxy(folder: Path, url: str) -> socket.socket:
-    """Stand before a server with TLS, and let in whoever has the certificate in the folder."""
+    """A TLS proxy before a server, which lets in only clients with the certificate in the folder."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(folder / "cert.pem"))
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")

@@ -17,7 +17,7 @@ def test_a_corpus_is_indexed_once(
 ) -> None:
     monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
     corpus = tmp_path / f"c.{form}"
-    # The name of the index comes from the content, which is of this test alone.
+    # The index is named after its content, which only this test uses.
     text = f"A square in {uuid.uuid4().hex}."
     if form == "tsv":
         corpus.write_text(f"id\ttext\ttitle\n1\t{text}\tKarlsplatz\n2\t{text}\tStephansplatz\n")

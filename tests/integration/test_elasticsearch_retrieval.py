@@ -1,4 +1,4 @@
-"""Retrieval from a real Elasticsearch, beside the embedded index."""
+"""Retrieval from a real Elasticsearch, compared with the embedded index."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="PREFRAG_TEST_ELASTICSEARCH_U
 
 @pytest.fixture
 def new_store() -> Iterator[Callable[[], ElasticsearchDocumentStore]]:
-    """Make stores on one index of their own, which is deleted afterwards."""
+    """Make stores on an index for this test, which is deleted afterwards."""
     index = f"prefrag-test-{uuid.uuid4().hex}"
     stores = []
 
@@ -106,7 +106,8 @@ def test_counts_words_as_the_embedded_index_does(towns, tmp_path):
     assert retriever.analyze("The working rivers") == embedded.analyze("The working rivers") == ["work", "river"]
 
 
-# What may shift the place of a text among the others: nothing to index, more than one unit of UTF-16, accents, length.
+# Texts that may shift the offsets of others: without any words, with characters of two UTF-16 units, with accents,
+# long.
 TEXTS = (
     *(
         "The working rivers",
@@ -145,7 +146,7 @@ def test_a_server_that_analyses_little_at_once_gets_more_requests(towns):
 
 
 class OneByOne:
-    """Count the words of an index, with a request for each text."""
+    """Counts the words of an index with a request for each text."""
 
     def __init__(self, retriever: ElasticsearchMultiMatchRetriever) -> None:
         self.analyze = retriever.analyze
@@ -202,7 +203,7 @@ def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
     ranker = TitleMatchRanker(top_k=5)
 
     def recall(retriever: TantivyBM25Retriever | ElasticsearchMultiMatchRetriever) -> float:
-        """Mean share of the gold passages among the five given, in percent."""
+        """The mean share of gold passages among the first five found, in percent."""
         shares = []
         for question in questions:
             candidates = retriever.run(query=question["question"], top_k=50)["documents"]

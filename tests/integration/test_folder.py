@@ -1,4 +1,4 @@
-"""`prefrag FOLDER` as a person starts it: the folder changes, and its questions are answered over HTTP."""
+"""`prefrag FOLDER` as a person starts it: the folder changes, and questions about it are answered over HTTP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def service(folder: Path, tmp_path: Path) -> Iterator[httpx.Client]:
-    """The command, and a browser that writes down which address it was given."""
+    """The running command, and a fake browser that records which address it should open."""
     (browser := tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > "{tmp_path}/address"\n')
     browser.chmod(0o755)
     with server_process(*COMMAND, str(folder), folder=tmp_path, BROWSER=f"{browser} %s") as client:

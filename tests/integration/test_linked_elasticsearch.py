@@ -18,7 +18,6 @@ PASSAGES = {
 
 @pytest.fixture
 def store(name: str, store: ElasticsearchDocumentStore) -> ElasticsearchDocumentStore:
-    """An index of the passages."""
     passages = open_passages("elasticsearch", name, make=True)
     assert passages.write([document(title, text) for title, text in PASSAGES.items()]) == {}
     passages.finish()

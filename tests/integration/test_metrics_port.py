@@ -1,4 +1,4 @@
-"""The port of the metrics alone, beside a real server."""
+"""The separate port for metrics, on a real server."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from tests.server_process import CHECKOUT, server_process
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(os.name == "nt", reason="One process serves there."),
+    pytest.mark.skipif(os.name == "nt", reason="on Windows, only one process serves"),
     pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
 ]
 SERVE = ("-m", "prefrag.cli.main", "serve", "--demo")

@@ -42,7 +42,7 @@ TASKS = {
     '"follow_ups"': '{"follow_ups": ["Who designed the RV Amaranth?"]}',
     '"queries"': '{"queries": []}',
 }
-# No model is loaded, and nothing but the server is called.
+# With these settings, Open WebUI loads no model and calls only our server.
 SETTINGS = {
     "WEBUI_AUTH": "false",
     "WEBUI_SECRET_KEY": "secret",
@@ -59,11 +59,11 @@ SETTINGS = {
 
 
 class Model:
-    """A language model that replies by what its prompt asks for, and keeps every prompt."""
+    """A language model that replies to what the prompt asks for, and keeps every prompt."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
-        # Cleared, the second step waits.
+        # While this is cleared, the second step waits.
         self.goes_on = threading.Event()
         self.goes_on.set()
 
@@ -93,7 +93,7 @@ def model() -> Model:
 
 @pytest.fixture(scope="module")
 def address(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where Open WebUI listens; its models are ``prefrag``, with a language model, and ``vanilla_local``, without."""
+    """The address of Open WebUI. Its models are ``prefrag``, with a language model, and ``vanilla_local``, without."""
     fake = FakeModelServer()
     fake.answers = [(200, model.reply)]
     serve = ("-m", "prefrag.cli.main", "serve", "--demo")
@@ -123,7 +123,7 @@ def address(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     with playwright.sync_playwright() as running:
-        # A container runs as root, where Chromium has no sandbox.
+        # In a container, Chromium runs as root, where it has no sandbox.
         chromium = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield chromium
         chromium.close()
@@ -131,7 +131,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_chat(address: str, browser: Any, model: Model) -> Iterator[Callable[..., Any]]:
-    """Open a new chat in a browser, which may call nothing but Open WebUI."""
+    """Open a new chat in a browser that may call only Open WebUI."""
     model.prompts.clear()
     page = browser.new_page(viewport={"width": 1100, "height": 700}, locale="en-GB")
     page.set_default_timeout(60_000)
@@ -150,7 +150,7 @@ def open_chat(address: str, browser: Any, model: Model) -> Iterator[Callable[...
                 headers: {"content-type": "application/json", authorization: `Bearer ${localStorage.token}`},
                 body: JSON.stringify({ui: settings}),
             })""",
-            # The news of a version would lie over the chat.
+            # The news about a version would cover the chat.
             {
                 "system": system,
                 "version": page.evaluate("fetch('/api/config').then(r => r.json()).then(c => c.version)"),
@@ -175,13 +175,13 @@ def ask(page: Any, question: str) -> None:
 
 
 def chips(page: Any) -> Any:
-    """The citations in the text of an answer; those in the list of sources have numbers."""
+    """The citations in the text of an answer; unlike these, those in the list of sources have numbers."""
     return page.locator("#response-content-container button[aria-label^='View source']")
 
 
 def keep_picture(page: Any, name: str) -> None:
     if folder := os.environ.get("PREFRAG_TEST_PICTURES"):
-        # Whatever fades in is there afterwards.
+        # Without animations, elements that fade in are already visible.
         page.screenshot(path=Path(folder, f"open_webui_{name}.png"), animations="disabled")
 
 
@@ -194,7 +194,7 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
     model.goes_on.set()
     page.get_by_text("Correct by its own check · 3 searches").wait_for()
 
-    # The chips come with the text, after the last line of status.
+    # The chips appear with the text, after the last line of status.
     chips(page).nth(1).wait_for()
     web, own = chips(page).all()
     assert (web.inner_text(), own.inner_text()) == ("Ostermoor Shipy...tory (web)", "Petrel CTD (your documents)")

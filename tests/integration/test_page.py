@@ -1,4 +1,4 @@
-"""The page at ``/`` in a real browser: on the demo and on documents of one's own, without a language model."""
+"""The page at ``/`` in a real browser, on the demo and on a user's own documents, without a language model."""
 
 import json
 import re
@@ -124,7 +124,7 @@ class TestDemo:
         page.keyboard.type(ANSWERED)
         page.keyboard.press("Enter")
         page.wait_for_selector(".card", timeout=20_000)
-        # Backwards from the field: the thumbs, the list of passages, the source, the chip.
+        # Shift+Tab goes back from the field over the thumbs, the list of passages and the source to the chip.
         for _ in range(12):
             page.keyboard.press("Shift+Tab")
             if focused(page).startswith("Passage W1 from the web: Tolmouth"):

@@ -1,4 +1,4 @@
-"""The page at ``/`` in a real browser: steps, answers, hostile text and its shape, on runs that the test scripts."""
+"""The page at ``/`` in a real browser: steps, answers, hostile text and layout, on runs that the test scripts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -125,7 +125,7 @@ class TestAnswer:
 
     def test_a_source_that_counts_no_more_is_marked_beside_its_place_and_date(self, open_page: Open):
         page = open_page(scripted=True)
-        # What the title says is not said again.
+        # The first heading equals the title, so it is not repeated.
         place = {"title": "Crane", "file": "Crane.md", "heading": "Crane > Care", "date": "2024-05-03"}
         old = [document("1", "a", standing="superseded", **place), document("2", "b", standing="<b>new</b>")]
         card = self.show(page, result("1974 [1][2]", old))

@@ -1,4 +1,4 @@
-"""The documents on the page, in a real browser: as a tree, added, opened, asked about, and what is asked of them."""
+"""The documents on the page, in a real browser: the tree, adding, opening, and asking about them."""
 
 import json
 import os
@@ -29,14 +29,14 @@ _DROPPED = """
 
 
 def drop(page: Any, place: str, *files: tuple[str, str]) -> None:
-    """Drop files on a place of the page."""
+    """Drop files on an element of the page."""
     for event in ("dragover", "drop"):
         page.dispatch_event(place, event, {"dataTransfer": page.evaluate_handle(_DROPPED, files)})
 
 
 @pytest.fixture(scope="module")
 def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
-    """A server on documents of one's own, and a key that may write."""
+    """A server with a user's own documents, and a key that may write."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "notes.md").write_text(
         "# The crane\n\nAda Quill keeps the crane. It stands in Ostermoor.\n", encoding="utf-8"

@@ -1,4 +1,4 @@
-"""`prefrag serve` on a terminal: the address that it shows opens the page without a key, in whichever worker."""
+"""The address that `prefrag serve` shows on a terminal opens the page without a key, whichever worker answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Terminal = tuple[httpx.Client, Callable[[], str]]
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """A server of two workers on documents of one's own, and the address that its terminal shows next."""
+    """A server with two workers and a user's own documents, and a function that returns the next address shown."""
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
     index_of([passage("a", "A heron.")], index_path("default"))
     reads, writes = pty.openpty()
@@ -60,7 +60,7 @@ def test_a_token_works_once_its_cookie_in_all_workers_and_both_are_in_no_log(ter
     tokens.append(shown().partition("#token=")[2])
     assert {exchange().status_code for _ in range(10)} == {403}
     add_key("ada")
-    # A connection each, so that both workers answer.
+    # Each request uses a new connection, so that both workers answer.
     answers = [httpx.get(f"{client.base_url}/access", headers=own, cookies=cookies).json() for _ in range(20)]
     assert answers == [{"key": "page:token", "web": False, "writes": True, "needs_key": True}] * 20
     log = (tmp_path / "server.log").read_text()
@@ -91,7 +91,7 @@ def test_the_page_asks_uploads_and_deletes_with_it_and_goes_on_when_a_key_is_mad
         other.goto(address)
         other.get_by_text("open the one that the terminal shows now").wait_for()
         other.locator("#key-dialog").get_by_text("open the address shown in its terminal").wait_for()
-        # In the same tab, whose page is not loaded anew.
+        # The address is opened in the same tab, so the page is not loaded again.
         other.goto(shown())
         other.wait_for_selector("[data-source]")
     assert keys_file().exists()

@@ -24,7 +24,7 @@ def index(hotpotqa: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
-    """The shipped pipeline with its sources as they are and only its models scripted."""
+    """The shipped pipeline with its own sources; only its models are scripted."""
     judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": model(*verdicts, name="judge")}}
     return pipelines.load(pipeline, {"ChatModel": model(*replies), "judge.judge": judge})
 

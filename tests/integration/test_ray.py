@@ -19,20 +19,20 @@ from tests.python_process import CHECKOUT, run_python, start_python
 
 pytestmark = pytest.mark.slow
 
-# Another address than 127.0.0.1, in whose place Ray puts that of the machine.
+# Ray would replace 127.0.0.1 by the machine's address, so the nodes have others.
 NODES = [{"node_ip_address": f"127.0.0.{n}", "num_cpus": int(n > 2), "object_store_memory": 10**8} for n in (2, 3, 4)]
 TIMES = ("seconds", "run_id")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """The head, on which nothing runs, and two nodes; it answers those alone who have the token."""
+    """The head, on which nothing runs, and two nodes; it answers only those who have the token."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(CHECKOUT))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())
-        # Read when Ray is imported first.
+        # Ray reads these variables at its first import.
         cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray: make install EXTRAS=ray")
         running = cluster_utils.Cluster(initialize_head=True, head_node_args={**NODES[0], "include_dashboard": False})
         for node in NODES[1:]:

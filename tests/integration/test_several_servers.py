@@ -1,4 +1,4 @@
-"""Two servers with data of their own and one real Elasticsearch, which holds all that they must agree on."""
+"""Two servers with separate data and one real Elasticsearch, which holds everything that they must agree on."""
 
 import base64
 import os
@@ -33,7 +33,7 @@ TOWER = "# Towers\n\nAda built the tower.\n"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Elasticsearch]:
-    """An Elasticsearch that no server uses yet."""
+    """The Elasticsearch, without the data of earlier servers."""
     url = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
     if not url:
         pytest.skip("needs a real Elasticsearch: set PREFRAG_TEST_ELASTICSEARCH_URL")
@@ -52,7 +52,7 @@ def same_state(cluster: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def servers(cluster: Elasticsearch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[httpx.Client]]:
-    """Two servers as on two machines, with a key that may write."""
+    """Two servers, as on two machines, with a key that may write."""
     folder = tmp_path_factory.mktemp("machines")
     variables = {
         "PREFRAG_STATE": "elasticsearch", "PREFRAG_INDEX": PRESS, "PREFRAG_COLLECTIONS": FRESH, "PREFRAG_WEB": "off",
@@ -69,7 +69,7 @@ def servers(cluster: Elasticsearch, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 class Machines:
-    """The two servers, and what both say of the documents."""
+    """The two servers, whose lists of documents are compared."""
 
     def __init__(self, first: httpx.Client, second: httpx.Client) -> None:
         self.first, self.second, self.both = first, second, (first, second)
@@ -79,13 +79,13 @@ class Machines:
         return machine.post(f"/collections/{collection}/documents", files=parts)
 
     def listed(self, collection: str = PRESS) -> dict[str, tuple[str, int]]:
-        """The number and the passages of each document, which both servers say alike."""
+        """The id and the number of passages of each document, which must be the same on both servers."""
         one, other = (each.get(f"/collections/{collection}/documents").json() for each in self.both)
         assert one == other
         return {each["name"]: (each["id"], each["passages"]) for each in one.get("documents", [])}
 
     def found(self, machine: httpx.Client, collection: str = PRESS) -> list[str]:
-        """What a question finds, without a language model."""
+        """The passages that a question finds, without a language model."""
         reply = machine.post(
             "/prefrag_elasticsearch/run", json={"question": "Who built the tower?", "index": collection}
         ).json()
@@ -100,7 +100,7 @@ def wait_for_status(client: httpx.Client, status: int, key: str = "") -> None:
 
 
 def originals(client: Elasticsearch) -> dict[str, bytes]:
-    """The files that are kept, by their names; nothing else may lie there."""
+    """The kept files by name; there must be nothing else."""
     client.indices.refresh(index=UPLOAD_INDEX)
     found = {hit["_id"]: hit["_source"] for hit in client.search(index=UPLOAD_INDEX, size=1000)["hits"]["hits"]}
     records = [each for each in found.values() if each["kind"] == "file"]
@@ -158,7 +158,7 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
     reply = second.delete(f"/collections/{PRESS}/documents/{documents['long.txt'][0]}")
     assert reply.json() == {"deleted": documents["long.txt"][1], "file": "deleted"}
     assert [*machines.listed()] == [*originals(cluster)] == ["tower.md"]
-    # No file of any machine has its path.
+    # Uploads have no path on any machine, so they are not pruned.
     assert prune(PRESS, store="elasticsearch").deleted == 0
     assert [one.path for one in list_documents(PRESS, "elasticsearch")] == [f"upload:{PRESS}/tower.md"]
     (tmp_path / "board.txt").write_text("The board.")
@@ -239,7 +239,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
     monkeypatch.setattr(shared_uploads, "LEASE_SECONDS", 3.5)
     monkeypatch.setattr(shared_uploads, "_BEAT_SECONDS", 0.1)
     with monkeypatch.context() as dying:
-        # A process that is killed does not release either.
+        # A killed process does not release its claim either.
         where, step = (shared_uploads, "_delete") if decided else (SharedChanges, "_check")
         dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
         dying.setattr(SharedChanges, "release", lambda self: self._over.set())

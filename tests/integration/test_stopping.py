@@ -1,4 +1,4 @@
-"""A real server process that gets a signal: to stop while the model of its runs still thinks, or one that kills it."""
+"""A real server process gets a signal: to stop while a run's model is thinking, or one that kills it."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_answers_its_clients_and_leaves_the_model_alone(
     }
     command = ("-m", "prefrag.cli.main", "serve", "--demo", "--workers", workers)
     with ThreadPoolExecutor() as threads:
-        # At the end of the context the process gets SIGTERM.
+        # When the context ends, the process gets SIGTERM.
         with server_process(*command, folder=tmp_path, **settings) as client:
             url = client.base_url.join("/v1/chat/completions")
             answer = threads.submit(httpx.post, url, json={**CHAT, "stream": stream}, timeout=60)
@@ -68,7 +68,7 @@ def test_answers_for_a_while_after_it_was_told_to_stop_in_every_process(tmp_path
         os.kill(parent_of(worker_in(tmp_path, 2)), signal.SIGTERM)
 
         def ask(path: str) -> int:
-            # A connection each, so that both processes answer.
+            # Each request uses a new connection, so that both processes answer.
             return httpx.get(client.base_url.join(path), timeout=10).status_code
 
         wait_until(lambda: ask("/ready") == 503)
@@ -78,7 +78,7 @@ def test_answers_for_a_while_after_it_was_told_to_stop_in_every_process(tmp_path
 
 
 class TestKilled:
-    """What becomes of a server whose process that serves is killed; its parent holds the port."""
+    """The serving process is killed; its parent holds the port and starts another."""
 
     @pytest.fixture
     def served(self, tmp_path: Path) -> Iterator[httpx.Client]:
@@ -98,7 +98,7 @@ class TestKilled:
             os.kill(worker_in(tmp_path, number), signal.Signals[killer])
             wait_until(partial(self.says, tmp_path, f"was killed by {killer}"))
             if number < 5:
-                # The connection waits for the next process.
+                # The connection waits until the next process serves.
                 assert httpx.post(
                     served.base_url.join("/prefrag/run"), json={"question": "Who?"}, timeout=60
                 ).is_success

@@ -1,4 +1,4 @@
-"""Links by title over a real Elasticsearch, beside the embedded index."""
+"""Links by title over a real Elasticsearch, compared with the embedded index."""
 
 import asyncio
 import json

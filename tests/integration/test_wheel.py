@@ -1,4 +1,4 @@
-"""What is built from a checkout without symbolic links, and what a user gets who installs it elsewhere."""
+"""The wheel that is built from a checkout without symbolic links, and what a user gets who installs it elsewhere."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from tests.server_process import server_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300.0
-# The message with which pip reports that it reaches no package index.
+# Messages of pip if it cannot reach a package index.
 OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
 
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def pip(python: Path, *arguments: str, cwd: Path) -> None:
 
 
 def copy_checkout(to: Path) -> Path:
-    """What an earlier build has left in the checkout would find its way into the wheel."""
+    """Copy the checkout without the files of earlier builds, which would get into the wheel."""
     ignored = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
     return Path(shutil.copytree(ROOT, to, symlinks=True, ignore=ignored))
 
@@ -104,7 +104,7 @@ def installed(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Instal
 
 @pytest.fixture(scope="module")
 def demo(installed: Installed) -> Path:
-    """The demo corpus as the wheel brings it."""
+    """The demo corpus in the wheel."""
     code = "import prefrag; print(prefrag.ROOT / 'demo')"
     folder = Path(installed.run("python", "-c", code).strip())
     assert ROOT not in folder.parents
@@ -122,7 +122,7 @@ def test_a_release_states_the_hashes_of_its_files(release: Path) -> None:
 def test_a_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path) -> None:
     sources = copy_checkout(tmp_path / "project")
     shutil.rmtree(sources / "components")
-    # What a link becomes where there are none.
+    # Without symbolic links, a link becomes a file with its target.
     (sources / "components").write_text("../components")
 
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(sources)]
@@ -135,7 +135,7 @@ def test_a_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path
     assert not list(tmp_path.glob("*.whl"))
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="this is no checkout")
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="this is not a git checkout")
 def test_a_clone_without_links_is_imported_tested_and_installed_for_editing(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(

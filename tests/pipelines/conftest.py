@@ -1,4 +1,4 @@
-"""Pipelines with scripts are built once for all tests of this folder."""
+"""Scripted pipelines are built once for all tests of this folder."""
 
 from collections.abc import Iterator
 

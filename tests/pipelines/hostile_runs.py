@@ -1,4 +1,4 @@
-"""Runs in which a source delivers hostile passages, with models that behave, that quote them, and that believe them."""
+"""Runs in which a source delivers hostile passages to models that behave, that quote them, or that believe them."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from tests.pipelines.scripted import MODEL_JUDGE, retry_policy, verdict
 QUESTION = "Which prize did the yard that built alpha win after delta?"
 ALPHA = Document(id="local-alpha", content="Alpha was built by Beta.", meta={"title": "alpha"})
 FORMS = ("text", "json", "tools")
-# Each way with the sources that can deliver a passage to it.
+# Each pipeline and format, with each source that can deliver a passage to it.
 WAYS = [(f"prefrag {form}", source) for form in FORMS for source in ("web", "local")]
 WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local"), ("self_rag text", "local")]
 MODELS = ("behaves", "quotes", "believes")
-# The third stands for a folder of prompts of one's own.
+# The third is a user's own folder of prompts.
 MODES = ("product", "plain", "own")
 REACHED = ("action", "label", "verdict", "citation", "renderer", "prompt")
 
 _MARK = re.compile(r"[\[\u3010\uff3b(]\s*(?:passage )?[ADW]?\d+(?:-?[a-z]{2})?\s*[\]\u3011\uff3d)]", re.IGNORECASE)
 _HEADED = re.compile(r"^((?:[A-Z][A-Za-z ]+: )?(?:\[[ADW]?\d+[a-z]{2}\]|Title:|title:)) (.*)", re.MULTILINE)
 _CODE = re.compile(r"(\[[ADW]?\d+)[a-z]{2}\]")
-# What the sources deliver and the models reply; pipelines are loaded once, and their parts have no memory.
+# The passages that sources deliver, and the replies of models. Pipelines are loaded once, as their parts keep no state.
 _delivered: dict[str, list[Document]] = {}
 _scripts: dict[str, list[dict[str, Any]]] = {}
 
 
 @component
 class Delivery:
-    """Find alpha in the local source, and for delta whatever is to be delivered.
+    """Finds alpha in the local source, and for delta the passages to be delivered.
 
     :param name: The name of the source.
     """
@@ -71,15 +71,15 @@ class Delivery:
 
 @component
 class Reader:
-    """Reply from a script, which may have each reply begin with all passages of the prompt.
+    """Replies from a script, where QUOTED stands for all passages of the prompt.
 
-    A reply `to` a text is given wherever the prompt holds it: calls in threads come in any order.
+    A reply `to` a text is given whenever the prompt contains that text, because calls in threads come in any order.
 
     :param name: The name of the script.
     """
 
     model_host, context_window = "localhost", 1_000_000
-    # The judge continues the reasoner's conversation wherever it can.
+    # One server for all, so that the judge continues the reasoner's conversation if it can.
     served_by = "one"
 
     def __init__(self, name: str):
@@ -107,10 +107,10 @@ class Reader:
 
 
 def _quote(prompt: str) -> str:
-    """Quote the passages of a prompt, as they stand and in a line."""
+    """Quote the passages of a prompt, first in one line and then as they are."""
     lines = prompt.split("\n")
     heads = [(head, text) for line, text in pairwise([*lines, ""]) if (head := _HEADED.match(line))]
-    # In a form of one's own the text stands beside its title. No model quotes more of a line.
+    # In a user's own prompts, the text may stand beside the title. No model quotes more of a line.
     titles = [head[2][:2_000] for head, text in heads if text.startswith("| ") or head[1].endswith("title:")]
     quoted = [line[:2_000] for line in lines if line.startswith("| ")]
     in_line = " ".join(line.removeprefix("| ") for line in [*titles, *quoted])
@@ -118,10 +118,10 @@ def _quote(prompt: str) -> str:
 
 
 def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage], mode: str = "product") -> set[str]:
-    """List what passages reached that is not theirs to decide.
+    """List what the passages influenced although they must not.
 
     :param way: A pipeline and its reply format, see :data:`WAYS`.
-    :param source: The source that delivers them.
+    :param source: The source that delivers the passages.
     :param model: One of :data:`MODELS`.
     :param passages: The passages, delivered together.
     :param mode: One of :data:`MODES`.
@@ -246,7 +246,7 @@ def _outcome(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _skeleton(prompt: str) -> str:
-    """Take the quoted lines and the titles out of a prompt: what is left, no passage may change."""
+    """Remove the quoted lines and titles from a prompt; no passage may change the rest."""
     lines = "\n".join(line for line in prompt.split("\n") if not line.startswith("| "))
     return _CODE.sub(r"\1]", _HEADED.sub(r"\1", lines))
 
@@ -279,7 +279,7 @@ def _installation(way: str, mode: str) -> Installation:
 
 
 def _draws(text: str) -> bool:
-    """Check whether a renderer of Markdown would load, run or hide something, or lose the list of sources."""
+    """Check whether a Markdown renderer would load, run or hide anything, or lose the list of sources."""
     tokens = [part for token in MarkdownIt().enable("table").parse(text) for part in (token, *(token.children or ()))]
     kinds = {token.type for token in tokens}
     drawn = {token.info for token in tokens if token.type == "fence" and token.info.startswith(("html", "svg"))}

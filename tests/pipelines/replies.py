@@ -1,4 +1,4 @@
-"""One script, written in every format that a reasoner can reply in."""
+"""Write a script in every format in which a reasoner can reply."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FORMATS = ("text", "json", "tools")
 
 @component
 class ReplyingChatGenerator:
-    """Reply from a script of messages, tool calls and reasoning included, and record whole conversations.
+    """Replies from a script of messages, with tool calls and reasoning, and records whole conversations.
 
-    :param script: Of each reply the text, the calls as (name, arguments), and the reasoning; the last one is repeated.
+    :param script: For each reply the text, the calls as (name, arguments), and the reasoning; the last is repeated.
     """
 
     model_host = "localhost"
@@ -57,7 +57,7 @@ class ReplyingChatGenerator:
 
 
 def read_message(message: ChatMessage) -> str:
-    """All that a model reads of a message."""
+    """All text of a message that a model reads."""
     return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])
 
 
@@ -77,13 +77,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Forced:
-    """The reply of a model that may only answer."""
+    """The reply of a model that may only answer, not search."""
 
     text: str = "1974"
 
 
 def write_reply(reply: Search | Answer | Forced | str, form: str) -> dict[str, Any]:
-    """Write one reply as a model of this format gives it; a text is the reply itself, in every format."""
+    """Write a reply as a model does in this format; a text is the reply itself in every format."""
     if isinstance(reply, str):
         return {"text": reply}
     return {"text": _text, "json": _json, "tools": _tools}[form](reply)
@@ -125,8 +125,8 @@ def replying(
 
     :param script: The replies of the model.
     :param form: The reply format.
-    :param judges: Whether the same model judges, with replies of the same script.
-    :param prefix: The text before that of every reply.
+    :param judges: Whether the same model judges, with replies from the same script.
+    :param prefix: A text before every reply.
     :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is merged.
     """
     replies = [write_reply(reply, form) for reply in script]

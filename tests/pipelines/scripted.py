@@ -1,4 +1,4 @@
-"""The shipped YAML with its model and its sources replaced by scripts."""
+"""Load shipped pipelines whose model and sources reply from scripts."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def retry_policy(**settings: Any) -> dict[str, Any]:
 
 
 def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
-    """Write the shipped model judge with scripted verdicts; without verdicts, trees that keep everything."""
+    """The shipped model judge with scripted verdicts; without verdicts, trees that keep everything."""
     if not verdicts:
         return {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": math.inf}}
     settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
@@ -97,16 +97,14 @@ def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
 
 
 def scripted_block(*replies: str, pipeline: str = "prefrag", **settings: Any) -> dict[str, Any]:
-    """Give a shipped pipeline that replies from a script, before it is built; see :func:`script`."""
+    """The YAML block of a shipped pipeline that replies from a script; see :func:`script`."""
     shipped = read_block(YAML_PIPELINES / f"{pipeline}.yaml")
     return replace_parts(shipped, _parts(shipped["components"], *replies, **settings))
 
 
 class Lent:
-    """Pipelines that go from test to test, because building one takes longer than asking it.
-
-    What distinguishes two scripts is put into the fakes of a pipeline that is built already. A test never has the same
-    one twice, and one that it changes is not lent again.
+    """Pipelines that tests share, because building one takes longer than asking it. A pipeline is lent with its fakes
+    set to the script of the test. A test never gets the same one twice, and one that a test changes is not lent again.
     """
 
     def __init__(self) -> None:
@@ -145,14 +143,14 @@ class Lent:
         self.taken.clear()
 
 
-# What a fake does, beside its name; see `tests/fakes.py`.
+# The settings of a fake that make up its script; see `tests/fakes.py`.
 _SCRIPTED = {"script", "documents", "error", "together_with"}
-# Set for the tests of this folder alone: others deploy and change what they load.
+# Only set for the tests of this folder, because others deploy and change pipelines.
 lent: Lent | None = None
 
 
 def _changeable(pipeline: Any) -> list[Any]:
-    """List the components, and the fakes in them."""
+    """List the components, and the fakes inside them."""
     if not hasattr(pipeline, "changeable"):
         fakes = [part for _, part in walk_parts(pipeline) if type(part).__module__.startswith("tests.")]
         pipeline.changeable = [*(part for _, part in pipeline.walk()), *fakes]
@@ -169,7 +167,7 @@ def scripted_yaml(*replies: str, **settings: Any) -> str:
 
 
 def write_yaml(block: dict[str, Any]) -> str:
-    # Ten times as fast as safe_dump.
+    # This is ten times as fast as safe_dump.
     return yaml.dump(block, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
 
 
@@ -198,13 +196,13 @@ def _parts(
 
     :param components: The components of the shipped pipeline.
     :param replies: The replies of the reasoner's model, in order.
-    :param verdicts: The replies of the judge's model; without them trees keep everything.
+    :param verdicts: The replies of the judge's model; if there are none, trees keep everything.
     :param documents: The documents of each source.
     :param errors: The errors of the sources that fail, by name.
     :param replace: Further parts to replace.
     :param model_settings: Further settings of the reasoner's model.
-    :param together: Whether a source fails that is not searched at the same time as all others.
-    :param readings: What the reader finds in the place of a model, see :class:`tests.fakes.ScriptedReader`.
+    :param together: Whether a source fails unless it is searched at the same time as all others.
+    :param readings: What a reader finds, in place of a model; see :class:`tests.fakes.ScriptedReader`.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}

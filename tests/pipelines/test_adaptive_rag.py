@@ -1,4 +1,4 @@
-"""Adaptive-RAG: each class of question takes its branch, on the shipped YAML."""
+"""Adaptive-RAG: each class of question takes its branch (on the shipped YAML)."""
 
 from __future__ import annotations
 

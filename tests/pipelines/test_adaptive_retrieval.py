@@ -1,4 +1,4 @@
-"""Adaptive Retrieval: one search for what is little known, none for what is, on the shipped YAML."""
+"""Adaptive Retrieval: one search for what is little known, none for what is well known (on the shipped YAML)."""
 
 from typing import Any
 

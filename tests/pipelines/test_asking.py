@@ -1,4 +1,4 @@
-"""The one event loop on which questions are answered, and how a call that waits for it is interrupted."""
+"""The event loop that answers all questions, and how a call that waits for it is interrupted."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The audit log: what leaves is written before it leaves, and what cannot be written does not leave."""
+"""The audit log: everything that leaves is logged first; if it cannot be logged, it does not leave."""
 
 import hashlib
 import json

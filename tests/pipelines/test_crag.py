@@ -31,7 +31,7 @@ READ_TWICE = ["No.", "No."]
 
 
 def scores(*values: Any) -> str:
-    """The evaluator's reply: the score of each passage, from 0 to 10."""
+    """The evaluator's reply with a score for each passage, from 0 to 10."""
     return json.dumps({str(number): value for number, value in enumerate(values, start=1)})
 
 

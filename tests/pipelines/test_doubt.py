@@ -1,4 +1,4 @@
-"""What cannot be read, or was cut off, decides nothing: no answer, no query, no verdict. On the shipped YAML."""
+"""A reply that cannot be read or was cut off decides nothing: no answer, no query, no verdict (on the shipped YAML)."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.pipelines.scripted import answer, events, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 TWO_SEARCHES = (search("alpha"), search("beta delta"), answer())
-# The scripted model ends a reply that it was not allowed to finish with this character.
+# The scripted model ends a reply that was cut off with this character.
 CUT = "\u2026"
 
 

@@ -22,7 +22,7 @@ from tests.pipelines.scripted import model, retriever, retry_policy
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
 DENSE = tuple(f"{name}_dense" for name in NAMES)
 QUESTION = "Who led the yard that built alpha, beta and chi?"
-# The scripted retriever finds what a query names, so the text of a document determines what it leads to.
+# The scripted retriever finds the documents that a query names, so a document's text decides what it leads to.
 DOCUMENTS = {
     "alpha": "Built with dust and echo.",
     "beta": "Built by fern.",
@@ -35,7 +35,7 @@ DOCUMENTS = {
 
 
 class KnownPairs:
-    """Accept the given pairs of titles."""
+    """Accepts the given pairs of titles."""
 
     def __init__(self, positive: list[list[str]]):
         self.positive = positive
@@ -64,7 +64,7 @@ def scripted(
     """Load a shipped pipeline with a model, a retriever and a classifier that reply from a script."""
     parts: dict[str, Any] = {
         "ChatModel": model(*replies),
-        # The second stage repeats the first in the YAML; here they fail apart.
+        # In the YAML, the second stage repeats the first one's source; here they fail separately.
         "local.retriever": retriever(documents, "local", first_error),
         "second_stage.source.retriever": retriever(documents, "local", second_error),
         "local.ranker": None,
@@ -103,7 +103,7 @@ def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so
     assert second["source"]["init_parameters"]["ranker"] is None
     assert second["source"]["init_parameters"]["retriever"] == first["retriever"]
 
-    # The comment in the YAML says how.
+    # The YAML's comment describes this change.
     file = tmp_path / "boosted.yaml"
     own = r"init_parameters:\n +name: local\n +retriever: \*retriever"
     file.write_text(re.sub(own, "init_parameters: *local", read(find(name))))
@@ -228,7 +228,7 @@ PASSAGES = {
 
 
 def linked(tmp_path: Path, *replies: str, **settings: Any) -> Any:
-    """Load the shipped pipeline over an index of its own, with a model that replies from a script."""
+    """Load the shipped pipeline over an index of its own, with a scripted model."""
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     store.write_documents([Document(id=key, content=text, meta={"title": key}) for key, text in PASSAGES.items()])
     parts = {"ChatModel": model(*replies), "TantivyDocumentStore": store}

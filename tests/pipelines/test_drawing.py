@@ -1,5 +1,3 @@
-"""The picture of a pipeline."""
-
 from prefrag.pipelines import load
 from prefrag.pipelines.drawing import mermaid
 

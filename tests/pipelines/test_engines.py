@@ -1,4 +1,4 @@
-"""Every shipped pipeline runs in both of Haystack's engines, from YAML that was saved and loaded again."""
+"""Every shipped pipeline runs in both of Haystack's engines, after its YAML was saved and loaded again."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tests.pipelines.scripted import LOCAL, WEB, answer, scripted, search, verdi
 
 CRITIQUE = '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}'
 QUESTION = "alpha, beta, epsilon or delta?"
-# Where the sources and the judge are scripts, another retriever or judge makes no other pipeline.
+# With scripted sources and judge, pipelines that differ only in their retriever or judge are the same.
 METHODS = [
     name for name in pipelines.names() if not name.endswith(("_dense", "_hybrid", "_elasticsearch", "_classifier"))
 ]
@@ -28,7 +28,7 @@ READ = [
 
 
 def run_long(name: str, folder: Path, **settings: Any) -> Any:
-    """Load a pipeline with a script that takes a loop through a correction, a switch, a supplement and a forced answer."""
+    """Load a pipeline with a script that goes through a correction, a switch, a supplement and a forced answer."""
     components = read_block(find(name))["components"]
     tools = components["reasoner"]["init_parameters"].get("tools")
     tool = tools[0]["name"] if tools else "Search_Engine"
@@ -46,7 +46,7 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
         search("alpha", tool),
     )
     return scripted(
-        # A method of one call only answers, as the branch that this question takes does: a search would be no answer.
+        # A method with one call, or the branch that this question takes, only answers; it cannot read a search.
         *(steps if "router" in components and "complexity" not in components else ()),
         *(last,) * 3,
         verdicts=(verdict(False),),
@@ -58,7 +58,7 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
 
 
 def comparable(result: dict[str, Any]) -> dict[str, Any]:
-    """Drop the times from a result, and the order of sources that are searched at the same time."""
+    """Remove the times from a result, and the order of sources that are searched at the same time."""
     events = [str({key: value for key, value in event.items() if key != "seconds"}) for event in result["trace"]]
     usage = {key: value for key, value in result["usage"].items() if key != "seconds"}
     return {**result, "trace": sorted(events), "usage": usage}

@@ -1,4 +1,4 @@
-"""A local source that fails, and what becomes of the question."""
+"""The local source fails, and the question may be answered without it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ METHODS = {
 
 
 def broken(method: str) -> Any:
-    """Load a pipeline whose local index is gone, and whose model searches twice before it answers."""
+    """Load a pipeline whose local index is gone and whose model searches twice before it answers."""
     queries = (search("alpha", tool=METHODS[method]), search("delta", tool=METHODS[method]))
     replace = {"reviewer.enabled": False} if method == "mspr" else {}
     return scripted(*queries, answer("1974"), pipeline=method, errors={"local": "the index is gone"}, replace=replace)

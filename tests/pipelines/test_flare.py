@@ -1,4 +1,4 @@
-"""FLARE on the shipped YAML: a sentence is looked ahead at, and searched for where the model doubts it."""
+"""FLARE on the shipped YAML: it searches for a sentence of the look-ahead if the model is unsure of it."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""What comes with a question: documents, which every model is shown, and an operator's instructions, which only those
-that write an answer get; no source gets either.
+"""Documents and instructions that come with a question. Every model is shown the documents; only models that write an
+answer get an operator's instructions. No source gets either.
 """
 
 from typing import Any

@@ -1,4 +1,6 @@
-"""Passages that attack reach no action, label, verdict, citation of another document, or client's renderer."""
+"""Hostile passages cannot cause an action, a label or a verdict, be cited as another document, or affect a client's
+renderer.
+"""
 
 import pytest
 
@@ -15,7 +17,7 @@ def test_there_are_sixty_in_ten_classes():
 
 
 SHORT = [(way, source) for way, source in WAYS if source == "web" or way.startswith(("dr_rag", "self_rag"))]
-# The quick tests have a third of the classes and ways, each with one model and mode, in turn, so that each way meets all
+# The quick tests run a third of the classes and ways, each with one model and mode, in turn, so that each way meets all
 # models.
 TOGETHER = [
     pytest.param(

@@ -1,4 +1,4 @@
-"""A run that ends, in whatever way, leaves nothing running: no task, no model call, no retry."""
+"""However a run ends, it leaves nothing running: no task, no model call, no retry."""
 
 import asyncio
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
 
 
 def calling_the_server() -> Any:
-    """The shipped pipeline with scripted sources and the model of the environment."""
+    """The shipped pipeline with scripted sources and the model that the environment names."""
     parts = script(answer())
     del parts["ChatModel"]
     pipeline = pipelines.load("prefrag", parts)

@@ -21,10 +21,10 @@ PASSAGES = {
 async def test_a_run_observes_what_only_a_title_leads_to(name: str, tool: str, tmp_path: Path):
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     store.write_documents([document(title, text) for title, text in PASSAGES.items()])
-    # No word of a query stands in the passage about Holm.
+    # The passage about Holm contains no word of a query.
     replies = (search("Aurora", tool), search("trophy year", tool), answer(label="CORRECT"))
     parts = script(*replies, pipeline=name, verdicts=(verdict(True),) * 4)
-    # The local source alone searches as it does when it is shipped.
+    # Only the local source searches as shipped.
     del parts["local.retriever"]
     pipeline = pipelines.load(name, parts | {"TantivyDocumentStore": store})
 

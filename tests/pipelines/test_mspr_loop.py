@@ -1,4 +1,4 @@
-"""Every way through MSPR's loop, on the shipped YAML."""
+"""All paths through MSPR's loop, on the shipped YAML."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.fakes import CALLS
 from tests.marks import drop_codes
 from tests.pipelines.scripted import QUESTION, answer, events, local, model, run, scripted, verdict, web
 
-# The sources themselves know something about this question.
+# Both sources have passages for this question.
 KNOWN = "What have alpha and delta in common?"
 LONG = "Alpha was built by Beta. " + "It is a very long story. " * 400
 SUMMARY = "Beta built Alpha [[1]]."
@@ -34,7 +34,7 @@ def mspr(
     replace: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """Load the pipeline with a script for each component that calls a model."""
+    """Load MSPR with a script for each component that calls a model."""
     own = {
         "reviewer.chat_generator": model(*reviews, name="reviewer"),
         "refiner.chat_generator": model(*summaries, name="refiner"),
@@ -206,9 +206,9 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("late", "calls"),
         [
-            # Five iterations, one more for the supplement, and a forced answer, which is not reviewed.
+            # There are five iterations, one more for the supplement, and a forced answer, which is not reviewed.
             ([local("alpha"), "1974"], {"reasoner": 7, "judge": 4, "refiner": 4, "reviewer": 1}),
-            # The reply that the supplement grants is an answer, which is.
+            # The reply after the supplement is an answer, which is reviewed.
             ([final("1974")], {"reasoner": 6, "judge": 4, "refiner": 4, "reviewer": 2}),
         ],
     )

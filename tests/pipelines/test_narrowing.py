@@ -1,4 +1,4 @@
-"""A question that is narrowed to folders, kinds and dates of a person's own files."""
+"""Questions that are narrowed to folders, kinds and dates of a person's own files."""
 
 from pathlib import Path
 from typing import Any

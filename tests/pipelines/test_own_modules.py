@@ -1,4 +1,4 @@
-"""Components of one's own, in Python modules beside YAML pipelines of one's own."""
+"""A user's own components, in Python modules beside the user's pipelines."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ Own = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def _imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Forget afterwards what was imported and trusted."""
+    """Forget the imported and trusted modules afterwards."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(ALLOWLIST_VARIABLE, os.environ[ALLOWLIST_VARIABLE])
     yield

@@ -1,4 +1,4 @@
-"""A folder of prompts of one's own, with every variable of PrefRAG's tables 19 and 21."""
+"""A user's own folder of prompts, with every variable of PrefRAG's tables 19 and 21."""
 
 from pathlib import Path
 

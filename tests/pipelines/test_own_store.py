@@ -1,4 +1,4 @@
-"""The shipped pipelines over a Haystack store that counts no words."""
+"""The shipped pipelines over a Haystack store without term statistics."""
 
 import uuid
 
@@ -17,7 +17,7 @@ TOOLS = {"prefrag": "Search_Engine", "prefrag_classifier": "Search_Engine", "msp
 
 @pytest.mark.parametrize(("name", "tool"), TOOLS.items())
 async def test_is_judged_without_them(name: str, tool: str):
-    # Stores of one index hold the same documents.
+    # In-memory stores with the same index name share their documents.
     store = InMemoryDocumentStore(index=uuid.uuid4().hex)
     store.write_documents([Document(content="Alpha was built by Beta."), Document(content="Beta is a yard in Gamma.")])
     replies = [search("alpha", tool), search("beta", tool), answer("Gamma")]

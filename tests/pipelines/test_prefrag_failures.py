@@ -1,4 +1,4 @@
-"""What fails in PrefRAG's loop, on the shipped YAML."""
+"""Failures in PrefRAG's loop, on the shipped YAML."""
 
 import asyncio
 from typing import Any

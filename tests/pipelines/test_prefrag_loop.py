@@ -1,4 +1,4 @@
-"""Every way through PrefRAG's loop, on the shipped YAML."""
+"""All paths through PrefRAG's loop, on the shipped YAML."""
 
 import asyncio
 from typing import Any

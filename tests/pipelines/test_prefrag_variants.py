@@ -96,7 +96,7 @@ class TestPatient:
     PIPELINE = "prefrag_patient"
 
     async def test_asks_at_home_once_more_and_shows_what_both_gave_when_it_leaves(self):
-        # The first False is that nothing was found.
+        # The first False comes from a search that found nothing.
         searches = (search("alpha"), search("gamma"), search("beta delta"))
         pipeline = scripted(*searches, answer(), verdicts=(verdict(False),), pipeline=self.PIPELINE)
 

@@ -1,4 +1,4 @@
-"""What the model is shown: the prompts of the product and the plain ones, and rejected answers in both."""
+"""The prompts of the modes `product` and `plain`, and rejected answers in both."""
 
 import json
 from typing import Any

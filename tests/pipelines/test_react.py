@@ -66,7 +66,7 @@ class TestReactMix:
         assert [sorted(step["searched"]) for step in result["steps"][:3]] == [["local", "web"]] * 3
         assert [step["source"] for step in result["steps"]] == ["local+web"] * 3 + [None]
         assert result["usage"]["calls"] == {"reasoner": 4}
-        # The rows of ReAct with both sources in table 7 of PrefRAG.
+        # See the rows of ReAct with both sources in PrefRAG's table 7.
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (3, 3)
         assert result["counts"]["total"] == result["counts"]["used"] == 6
 

@@ -1,4 +1,4 @@
-"""A model on another machine is an exit: every passage goes there, so each is listed and can be refused."""
+"""Every passage is sent to a model on another machine, so each such model is listed and can be refused."""
 
 from typing import Any
 

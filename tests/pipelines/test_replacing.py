@@ -1,4 +1,4 @@
-"""Putting other parts into a pipeline while it is loaded."""
+"""Replacing parts of a pipeline while it is loaded."""
 
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,13 @@ REASONER = {
 
 
 def parameters(replace: Any, name: str = "prefrag") -> dict[str, Any]:
-    """Get the parameters of each component, as the loaded pipeline is saved."""
+    """The parameters of each component, as the loaded pipeline is saved."""
     saved = pipelines.load(name, replace=replace).to_dict()
     return {part: block["init_parameters"] for part, block in saved["components"].items()}
 
 
 def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
-    """Get the parameters of every block of a class."""
+    """The parameters of every block of a class."""
     return [block["init_parameters"] for block in blocks(parameters(replace, name)) if class_of(block) == kind]
 
 
@@ -87,7 +87,7 @@ class TestAWholeComponent:
 
 
 class TestWhatTheYamlRepeats:
-    """The source of a supplement has the parameters of the source of a step, by an anchor."""
+    """By an anchor in the YAML, a supplement's source has the parameters of a step's source."""
 
     @for_each("key", "web.observed_last", "RetrievalSource.observed_last")
     def test_a_repeated_yaml_block_follows_the_replacement(self, key: str):
@@ -182,7 +182,7 @@ def test_the_blocks_that_are_given_stay_as_they_are():
 
 @component
 class WithoutToDict:
-    """Haystack derives how it is saved from its parameters."""
+    """Haystack saves it by its parameters."""
 
     def __init__(self, name: str = "x"):
         self.name = name

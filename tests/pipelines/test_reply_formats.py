@@ -1,4 +1,4 @@
-"""The same script in every reply format goes the same way through the loop."""
+"""In every reply format, the same script takes the same path through the loop."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from tests.pipelines.scripted import verdict
 QUESTION = "In which year did the yard that built alpha win the prize?"
 every_format = pytest.mark.parametrize("form", FORMATS)
 
-# Each path through the loop: the replies of the model, and how the rest of the pipeline answers.
+# For each path through the loop: the model's replies, and the replies of the rest of the pipeline.
 PATHS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "keep local": ([Search("alpha"), Search("beta"), Answer()], {"verdicts": (verdict(True),)}),
     "switch": ([Search("alpha"), Search("beta delta"), Answer()], {"verdicts": (verdict(False),)}),
@@ -42,7 +42,7 @@ async def run(form: str, *script: Any, question: str = QUESTION, **settings: Any
 
 
 def timeless(value: Any) -> Any:
-    """Drop from a result what differs between any two runs."""
+    """Remove from a result what differs between any two runs."""
     if isinstance(value, dict):
         return {key: timeless(part) for key, part in value.items() if key != "seconds"}
     return [timeless(part) for part in value] if isinstance(value, list) else value
@@ -72,7 +72,7 @@ async def test_the_same_script_gives_the_same_trace(form: str, path: str):
 
 
 def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
-    """Add to the settings a script for the reflector, which replies in another format."""
+    """Add a script for the reflector, which replies in another format."""
     if "others" not in settings:
         return settings
     model = {

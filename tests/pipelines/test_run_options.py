@@ -1,4 +1,4 @@
-"""The run options of a request, and the administrator's switch, on PrefRAG's shipped YAML."""
+"""The run options of a request and the administrator's switch, on PrefRAG's shipped YAML."""
 
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, run, scripted, search, verdict

@@ -1,4 +1,4 @@
-"""The shipped YAML: the settings of the papers, and how the pipelines differ from each other."""
+"""The shipped YAML has the settings of the papers, and the pipelines differ only as intended."""
 
 import re
 from copy import deepcopy
@@ -24,19 +24,19 @@ DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "pref
 
 @cache
 def shipped(name: str) -> Any:
-    """Load a pipeline once for all tests, which only read it."""
+    """Load a pipeline once for all tests, which do not change it."""
     return load(name)
 
 
 def graph(pipeline: Any) -> dict[str, Any]:
-    """Save a pipeline, or that of a name, in a form that does not depend on the order of its connections."""
+    """A pipeline, given or by name, in a form that does not depend on the order of its connections."""
     data = deepcopy((shipped(pipeline) if isinstance(pipeline, str) else pipeline).to_dict())
     data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
     return data
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """Get the parameters of each component."""
+    """The parameters of each component."""
     return {part: block["init_parameters"] for part, block in shipped(name).to_dict()["components"].items()}
 
 
@@ -132,7 +132,7 @@ def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(monkeypa
 
 @for_each("name", *BASELINES + VARIANTS)
 def test_answer_formats_and_sampling_are_the_same_for_every_method(name: str):
-    # Appendix B.3 of PrefRAG aligns the answer format over all baselines.
+    # PrefRAG uses the same answer format for all baselines (appendix B.3).
     reasoner, of_prefrag = parameters(name)["reasoner"], parameters("prefrag")["reasoner"]
 
     for setting in ("answer_format", "generation_kwargs"):

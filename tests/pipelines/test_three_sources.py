@@ -1,4 +1,4 @@
-"""A third source is an edit of the YAML (appendix E of PrefRAG)."""
+"""A third source needs only a change of the YAML (appendix E of PrefRAG)."""
 
 from prefrag import pipelines
 from tests.fakes import CALLS

@@ -1,4 +1,4 @@
-"""The pipelines that are written from another one."""
+"""The pipelines that are derived from another one."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.for_each import for_each
 
 LOCAL = {"local", "local_again"}
 CHOOSES = {"reasoner", "router", "judge", "forced", "to_local", "to_web"}
-# Which components of the base another one takes the place of, or no longer has.
+# Components of the base that a variant replaces or drops.
 DIFFERENT = {
     "prefrag_dense": LOCAL,
     "prefrag_hybrid": LOCAL,

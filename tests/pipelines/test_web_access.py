@@ -1,4 +1,4 @@
-"""Web searches that a loaded pipeline holds outside an external source."""
+"""Web searches in a loaded pipeline that are not in an external source."""
 
 from typing import Any
 
@@ -33,11 +33,11 @@ def nested() -> SuperComponent:
 
 
 class Searching(DDGSWebSearch):
-    """A web search under another name, in another module."""
+    """A web search with another name, in another module."""
 
 
 class Holding:
-    """Holds a web search where nobody looks."""
+    """Holds a web search in an unusual place."""
 
     def __init__(self) -> None:
         self.tools = {"first": [("ddgs", DDGSWebSearch())]}

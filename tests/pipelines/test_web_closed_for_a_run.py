@@ -1,4 +1,4 @@
-"""A request, or the key that it came with, closes the web: no method offers it to its model or searches it."""
+"""If a request or its key closes the web, no method offers the web to its model or searches it."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ QUESTION = "In which year did the yard that built alpha win the delta prize?"
 NOTHING_GOOD = json.dumps({"1": 0, "2": 0})
 
 CHOSEN = (web("delta"), local("alpha"), answer("x", "INCORRECT"), answer())
-# Each searches the web where nothing closes it.
+# Each of these searches the web unless something closes it.
 METHODS: dict[str, Callable[[], Any]] = {
     "prefrag": lambda: scripted(search("delta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
     "prefrag_three_sources": lambda: scripted(
@@ -36,7 +36,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "vanilla_mix": lambda: scripted("1974", pipeline="vanilla_mix"),
     "crag": lambda: scripted(NOTHING_GOOD, NOTHING_GOOD, '{"query": "delta"}', "1974", pipeline="crag"),
 }
-# What the environment and the key say, what the request asks for, and the reason that the trace gives.
+# What the environment and the key say, what the request asks for, and the reason in the trace.
 CLOSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "request": ("on", "", {"web": False}, "this request closes the web"),
     "key": ("on", CLOSED_BY_KEY, {}, "the key of this request may not use the web"),
@@ -125,7 +125,7 @@ def test_a_call_from_another_thread_of_the_caller_keeps_it_closed():
 
 
 class TestTheGate:
-    """What no state of a run reaches, such as a source that a pipeline gives a bare query, the gate itself stops."""
+    """The gate itself stops queries without a run's state, such as those of a source that gets a bare query."""
 
     def test_holds_back_every_query(self):
         token = web_closed_by.set(CLOSED_BY_KEY)

@@ -15,7 +15,7 @@ from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import QUESTION, answer, run, scripted, search, sent
 
-# A question of few words and many characters.
+# A question with few words and many characters.
 LONG = "Who built " + "alpha-and-all-that-stood-beside-it-in-the-year-of-its-launching " * 15 + "?"
 
 
@@ -33,7 +33,7 @@ def bm25(store: TantivyDocumentStore) -> dict[str, Any]:
 
 
 def over(store: TantivyDocumentStore, *script: str, **settings: Any) -> Any:
-    """Load a pipeline whose local source searches an index, and whose web is scripted."""
+    """Load a pipeline with a scripted web, whose local source searches an index."""
     replace = {"local.retriever": bm25(store), **settings.pop("replace", {})}
     return scripted(*script, replace=replace, **settings)
 
@@ -97,7 +97,7 @@ async def test_a_filter_on_a_field_that_no_document_has_ends_the_run(monkeypatch
 
 
 class TestConsent:
-    """Where PREFRAG_WEB is not set, the answer that is kept with the index decides."""
+    """If PREFRAG_WEB is not set, the consent that is kept with the index decides."""
 
     @pytest.fixture(autouse=True)
     def unset(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The methods without a language model: a reader takes the steps, on the shipped YAML."""
+"""The methods without a language model: a reader makes the steps, on the shipped YAML."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A served pipeline that replies from a script."""
+"""What the server's tests share: a served pipeline that replies from a script."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None]) -> Iterator[FakeModelServer]:
-    """A model server that says nothing, and the pipeline that calls it."""
+    """A model server that never answers, and the pipeline that calls it."""
     model = FakeModelServer()
     model.answers = [(200, HANG)]
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
@@ -30,14 +30,14 @@ def model(monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None])
 
 @pytest.fixture(scope="session")
 def scripted_pipelines() -> Iterator[dict[str, Any]]:
-    """The pipelines that were put into the shared application, by their script."""
+    """The pipelines in the shared application, by their script."""
     yield {}
     SHARED.stop()
 
 
 @pytest.fixture
 def served(script_pipeline: Callable[..., None], scripted_pipelines: dict[str, Any]) -> Callable[..., TestClient]:
-    """Put a scripted pipeline into the shared application."""
+    """Put a scripted pipeline into the application that tests share."""
 
     def script(*replies: str, **settings: Any) -> TestClient:
         key = repr((replies, settings))
@@ -55,7 +55,7 @@ def served(script_pipeline: Callable[..., None], scripted_pipelines: dict[str, A
 
 @pytest.fixture
 def address(served: Callable[..., TestClient]) -> str:
-    """Where the shared application answers, with the default script."""
+    """The address of the shared application, with the default script."""
     served()
     return SHARED.start().address
 

@@ -1,4 +1,4 @@
-"""A server that answers as Elasticsearch does when a probe checks that an index can be searched."""
+"""A fake Elasticsearch, for probes that check whether an index can be searched."""
 
 import json
 import threading
@@ -9,12 +9,12 @@ from typing import Any
 
 
 class Stub:
-    """What the server answers, which a test may change.
+    """The answers of the server, which a test may change.
 
-    :param status: The status of a search.
+    :param status: The status of the answer to a search.
     """
 
-    # Of a request for a document; with `key`, whoever sends another one is refused.
+    # The reply to a request for a document. If `key` is set, requests with another key are refused.
     document: Any = None
     key: str | None = None
 
@@ -22,7 +22,7 @@ class Stub:
         self.status = status
         self.paths: list[str] = []
         self.url = ""
-        # Cleared, a search waits.
+        # While this is cleared, a search waits.
         self.answers = threading.Event()
         self.answers.set()
 

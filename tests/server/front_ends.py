@@ -1,4 +1,4 @@
-"""Prompts in the shape in which front ends send them, with words of this test's own."""
+"""Prompts as front ends send them, with the test's own words."""
 
 SECRET = "Our unpublished merger with Ostermoor closes on 3 May."
 CHAT = f"<chat_history>\nUSER: What do we plan?\nASSISTANT: {SECRET}\n</chat_history>"
@@ -9,7 +9,7 @@ def _task(work: str, example: str) -> str:
 
 
 TITLE = '{"title": "What do we plan?"}'
-# Each prompt of what is certainly a task, and the reply without a model that its front end can read.
+# Prompts that are certainly tasks, each with the reply without a model that its front end can read.
 TASKS = {
     "title": (_task("Generate a concise title summarizing the chat history.", '{ "title": "here" }'), TITLE),
     "tags": (_task("Generate 1-3 broad tags of the chat.", '{ "tags": ["tag1", "tag2"] }'), '{"tags": []}'),
@@ -32,7 +32,7 @@ TASKS = {
         "Plans?",
     ),
 }
-# Open WebUI names attached files in the question, too, for tools that read them.
+# Open WebUI also names attached files in the question, for tools that read files.
 FILE_TAGS = (
     '<attached_files>\n<file type="file" id="70f8" url="70f8" content_type="text/plain" name="jn_board.txt"/>\n'
     '<file type="file" id="9f" url="9f" name="plan.md"/>\n</attached_files>\n\n'

@@ -27,7 +27,7 @@ WRITER = Access("ada", writes=True)
 
 
 class Client(TestClient):
-    """A client whose key a test may change."""
+    """A client whose key the test can change."""
 
     access = ANYONE
 
@@ -42,7 +42,7 @@ class Client(TestClient):
         return [each["content"] for each in self.ask(index).json()["result"]["documents"]]
 
     def upload(self, collection: str, **files: str | bytes) -> Any:
-        """Upload files by their names, whose dots are underscores."""
+        """Upload files; in the names of the arguments, underscores stand for dots."""
         parts = [("files", (name.replace("_", "."), content)) for name, content in files.items()]
         return self.post(f"/collections/{collection}/documents", files=parts)
 
@@ -51,7 +51,7 @@ class Client(TestClient):
         return [each["name"] for each in self.get(f"/collections/{collection}/documents").json()["documents"]]
 
     def document(self, collection: str, name: str) -> str:
-        """Write the route of a document."""
+        """The route of a document."""
         listed = self.get(f"/collections/{collection}/documents").json()["documents"]
         [document] = [each["id"] for each in listed if each["name"] == name]
         return f"/collections/{collection}/documents/{document}"
@@ -81,9 +81,9 @@ def serving() -> Iterator[Client]:
 
 @contextmanager
 def in_shared_application(pipeline: Any, file: Path) -> Iterator[Client]:
-    """Put a pipeline into the application that all tests share, which is there at once.
+    """Put a pipeline into the application that all tests share, which is already running.
 
-    Its requests must not wait for each other, because each has an event loop of its own.
+    Requests to it must not wait for each other, because each has an event loop of its own.
     """
     app, _ = SHARED.start()
     wrapper: Any = registry.get("prefrag")
@@ -93,13 +93,13 @@ def in_shared_application(pipeline: Any, file: Path) -> Iterator[Client]:
 
 
 def as_writer() -> AbstractContextManager[None]:
-    """Let every request write, whoever sends it."""
+    """Let every request write, whatever its key."""
     return _ask_with_key_of(SimpleNamespace(access=WRITER))
 
 
 @contextmanager
 def _ask_with_key_of(client: Any) -> Iterator[None]:
-    """Let every request have what the client says that its key allows, in the place of the keys themselves."""
+    """Give every request the access that the client says, without looking at keys."""
     key = SimpleNamespace(get=lambda: client.access)
     with ExitStack() as patches:
         for module in (collections, collection_pipelines, collection_routes):
@@ -108,5 +108,5 @@ def _ask_with_key_of(client: Any) -> Iterator[None]:
 
 
 def index_here(self: Any, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
-    """Index in this process, because another one takes seconds to start."""
+    """Index in this process, because another process takes seconds to start."""
     return add_uploads(collection, incoming, shared=shared)

@@ -1,4 +1,4 @@
-"""The application as the tests start it."""
+"""Start the application for tests."""
 
 import os
 import socket
@@ -31,9 +31,8 @@ class Served(NamedTuple):
 
 
 class Shared:
-    """An application with the default settings for all the tests that only put another pipeline in it.
-
-    It steps aside while a test has one with settings of its own.
+    """An application with the default settings, for all tests that only put another pipeline in it. It is put aside
+    while a test runs an application with other settings.
     """
 
     def __init__(self) -> None:
@@ -53,7 +52,7 @@ class Shared:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Let another application have the registry of Hayhooks, which is global to the process."""
+        """Put the application aside, because the registry of Hayhooks is global to the process."""
         kept = [(name, registry.get(name), registry.get_metadata(name)) for name in registry.get_names()]
         registry.clear()
         try:
@@ -70,13 +69,13 @@ SHARED = Shared()
 
 @contextmanager
 def listening(drain: int = 10, **variables: str) -> Iterator[Served]:
-    """An application of one's own, with settings in its environment; ``stop`` tells its server to stop."""
+    """An application with its own environment; ``stop`` tells its server to stop."""
     with SHARED.aside(), _listening(drain, **variables) as served:
         yield served
 
 
 def stop(served: Served) -> None:
-    """Tell the server of an application to stop, as SIGTERM does, without waiting for it."""
+    """Tell the server of an application to stop, as SIGTERM does, without waiting."""
     served.app.state.server.should_exit = True
 
 
@@ -84,7 +83,7 @@ def stop(served: Served) -> None:
 def _listening(drain: int = 10, **variables: str) -> Iterator[Served]:
     with socket.socket() as port:
         port.bind(("127.0.0.1", 0))
-        # From here on a client waits for the application rather than being refused.
+        # From now on, a client waits for the application and is not refused.
         port.listen()
         address = f"http://127.0.0.1:{port.getsockname()[1]}"
         with mock.patch.dict(os.environ, variables):

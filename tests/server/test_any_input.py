@@ -1,4 +1,4 @@
-"""No input of a client is a failure of the service, whatever it is; and none keeps it from its other clients."""
+"""No input makes the service fail, or keeps it from its other clients."""
 
 import json
 import time
@@ -45,7 +45,7 @@ def nested_filter(depth: int) -> dict[str, Any]:
 
 @pytest.fixture
 def client(served: Served, address: str) -> Iterator[httpx.Client]:
-    """Any number of requests to the shared application, over one connection."""
+    """A client with one connection to the shared application."""
     served()
     with httpx.Client(base_url=address, timeout=60) as client:
         yield client
@@ -63,7 +63,7 @@ def _operations() -> list[Any]:
     [
         "POST /prefrag/run",
         "POST /v1/chat/completions",
-        # The same route by another name.
+        # This is the same route with another name.
         pytest.param("POST /chat/completions", marks=pytest.mark.slow),
         "GET",
     ],
@@ -77,7 +77,7 @@ def test_whatever_the_schema_allows_or_forbids_is_no_failure(served: Served, add
     def answers(case: Any) -> None:
         response = case.call(base_url=address)
 
-        # A request may set a deadline that no run can keep.
+        # A request may set a deadline that is too short for any run.
         assert response.status_code < 500 or response.status_code == 504, response.text
 
     answers()
@@ -85,7 +85,7 @@ def test_whatever_the_schema_allows_or_forbids_is_no_failure(served: Served, add
 
 DEEP = "[" * 100_000 + "]" * 100_000
 WRONG_TYPES = ["null", "true", "3", "2.5", '"text"', "[]", "{}", "[[]]", '[{"a": 1}]', "-1", "1e308", '""']
-# What Python's parser takes for JSON although it is not, or although nothing can work on it.
+# Python's parser accepts these, although they are not JSON or nothing can use them.
 NOT_JSON_VALUES = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 5_000, '"\\ud800"', '"a\\udfffb"']
 
 
@@ -274,6 +274,6 @@ def test_one_large_request_does_not_keep_the_others_waiting(served: Served, body
 
     response = post(client, path, body)
 
-    # Processor time is what the event loop cannot give to another client, and other tests do not add to it.
+    # Processor time is what other clients wait for, and other tests do not add to it.
     assert time.process_time() - before < 0.5
     assert response.status_code in (200, 422)

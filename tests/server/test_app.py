@@ -164,7 +164,7 @@ class TestCors:
         monkeypatch.setenv("PREFRAG_API_KEYS", "second")
         client = serve()
 
-        # A browser asks beforehand without the key.
+        # A browser first sends a preflight request without the key.
         assert client.options("/prefrag/run", headers=self.PREFLIGHT).status_code == 200
         refused = client.options("/prefrag/run", headers={**self.PREFLIGHT, "Origin": "https://other.example"})
         assert refused.status_code == 400

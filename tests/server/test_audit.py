@@ -1,4 +1,4 @@
-"""The audit log of the service: whose question it was, and what front ends have the model do."""
+"""The audit log of the service: who asked, and which tasks front ends had the model do."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_a_line_names_no_key_where_there_is_none(served: Callable[..., TestClien
     assert [(line["key"], line["pipeline"]) for line in lines(log)] == [(None, "prefrag")]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="files of this system have no modes")
+@pytest.mark.skipif(os.name != "posix", reason="files on this system have no modes")
 def test_a_server_says_at_its_start_that_others_may_read_the_log(log: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("prefrag.server.app.log", logged := Mock())
     log.touch()

@@ -1,4 +1,4 @@
-"""Opening the page."""
+"""Opening the page in a browser."""
 
 import socket
 from typing import Any

@@ -49,7 +49,7 @@ class TestWhole:
         assert choice["message"]["content"] == CONTENT
         assert completion["prefrag"]["answer"] == "1974"
         assert completion["prefrag"]["steps"][1]["source"] == "web"
-        # Three replies of the reasoner and one of the judge.
+        # There are three replies to the reasoner and one to the judge.
         assert completion["usage"] == {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
 
 

@@ -48,7 +48,7 @@ FORM = FIELD + b'name="files"; filename="tower.md"\r\n\r\n# Towers\n\nAda built 
 TOWER = "# Towers\n\nAda built the tower.\n"
 
 
-# Where the command line has found the document of the served index.
+# The path at which the command line indexed the document of the served index.
 BOARD = Path("/srv/own/board.md")
 
 
@@ -61,7 +61,7 @@ def tower(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
 
 @pytest.fixture(autouse=True)
 def served_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An index that the command line has made; all others may be named, too."""
+    """An index made by the command line; all other names may be used, too."""
     monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
     monkeypatch.delenv("PREFRAG_WEB")
     monkeypatch.setattr(IndexingProcess, "index", index_here)
@@ -78,14 +78,14 @@ def client(tower: tuple[Any, Path]) -> Iterator[Client]:
 
 
 def kept(collection: str) -> dict[str, str]:
-    """The uploaded files of a collection and their texts."""
+    """The uploaded files of a collection, with their texts."""
     folder = uploads.uploads_folder(collection)
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
-    """Whether the indexing of an upload has begun, and whether it may end."""
+    """Two events: the indexing of an upload has begun, and it may end."""
     begun, may_end = threading.Event(), threading.Event()
 
     def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
@@ -485,7 +485,7 @@ class TestAtTheSameTime:
         assert [reply.status_code for reply in replies] == [200] * 4
         assert sorted(names) == [f"n{n}.txt" for n in range(4)]
         assert deleted.status_code == 200
-        # Found, not found, or no source that could be searched; nothing else.
+        # An answer, no answer, or no source that could be searched; no other failure.
         assert {question.result().status_code for question in questions} <= {200, 404, 502}
 
     def test_changes_wait_only_so_long(self, client: Client, monkeypatch: pytest.MonkeyPatch):
@@ -553,7 +553,7 @@ class TestRoom:
 
 
 class TestLeaving:
-    """A client that goes away, over a real connection."""
+    """A client disconnects, on a real connection."""
 
     @pytest.fixture
     def address(self, tower: tuple[Any, Path]) -> Iterator[str]:

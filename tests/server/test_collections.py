@@ -1,4 +1,4 @@
-"""Which collections a request may search, and that it searches only the one that it names."""
+"""Which collections a request may search; it searches only the one that it names."""
 
 import asyncio
 import gc
@@ -262,7 +262,7 @@ class TestLoading:
 
 
 class TestPipelinesOfOnesOwn:
-    """A pipeline whose YAML names other places than the index that is served."""
+    """A user's pipeline whose YAML names other places than the served index."""
 
     def over(self, **replace: Any) -> CollectionPipelines:
         return CollectionPipelines("prefrag", pipelines.load(replace=replace or None))

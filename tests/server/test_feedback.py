@@ -1,4 +1,4 @@
-"""What users think of answers: kept as far as it is known, and exported as questions that other commands read."""
+"""What users think of answers is kept, as far as it refers to known answers, and exported for other commands."""
 
 import json
 import stat
@@ -201,7 +201,7 @@ class TestExporting:
         assert result.exit_code == 0, result.output
         assert self.questions(tmp_path) == [
             ("Who built alpha?", ("Beta",), ("p1",)),
-            # What a wrong answer cites proves nothing.
+            # The citations of a wrong answer prove nothing.
             ("Who built delta?", ("Gamma",), ()),
             # Only passages of an index count.
             ("Who built epsilon?", ("Zeta",), ("1", "2")),

@@ -1,4 +1,4 @@
-"""The thread that follows a folder: what it orders, and what it says of itself."""
+"""The thread that follows a folder: which paths it orders to be indexed, and how it describes itself."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ Script = Callable[..., list[list[str]]]
 
 @pytest.fixture
 def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
-    """The paths that are ordered, an order a list, while changes come as they are given."""
+    """The ordered paths, a list for each order, when changes come as given."""
 
     def run(*batches: list[str] | Callable[[], Any], replies: Any = ()) -> list[list[str]]:
         ordered: list[list[str]] = []
@@ -65,7 +65,7 @@ def test_what_failed_is_done_with_what_comes_next_after_a_pause(orders: Script, 
     monkeypatch.setattr(followed_folder.time, "monotonic", lambda: next(clock))
     full = PrefragError("The disk is full.")
 
-    # Once the pause is over, and no longer than that.
+    # A failed order is repeated after the pause, and only then.
     assert orders([], ["a.txt"], ["b.txt"], [], replies=[IndexReport(), full]) == [["."], ["a.txt"], ["a.txt", "b.txt"]]
     assert orders([], ["a.txt"], replies=[full, full]) == [["."], [".", "a.txt"]]
     assert orders.followed.describe() == {"state": "failed"}  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What a front end wrote in the place of a person."""
+"""Recognising prompts that a front end wrote, not a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chat protocol as front ends use it: their own tasks, attached files, and what a person reads."""
+"""The chat protocol with front ends: their tasks, attached files, and what a person reads."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def content(client: TestClient, *messages: tuple[str, Any], **fields: Any) -> st
 
 
 def rendered(text: str) -> set[str]:
-    """The kinds of what a renderer of Markdown makes of a text."""
+    """The kinds of elements that a Markdown renderer makes of a text."""
     tokens = MarkdownIt("commonmark").parse(text)
     return {part.type for token in tokens for part in (token, *(token.children or ()))}
 
@@ -190,7 +190,7 @@ class TestEarlierAnswers:
             {"role": "user", "content": "And then?"},
         ]
         spent = []
-        # Other threads of the process count in, so the least of three counts.
+        # The time includes other threads of the process, so the least of three counts.
         for _ in range(3):
             started = time.process_time()
             split_conversation(messages)
@@ -211,7 +211,7 @@ class TestNotes:
             f"1912 [1]\n\nNote: the model's own check calls this answer incorrect.\n\nSources:\n{ALPHA}",
         ),
         ((answer("1974"),), {}, "1974\n\nNote: no passage was found, so the answer is the model's own."),
-        # Citations are missed only where they were asked for.
+        # The note about missing citations appears only if citations were asked for.
         ((search("alpha"), answer("Beta")), {"Reasoner.answer_format": {"cite": False}}, f"Beta\n\nSources:\n{ALPHA}"),
     )
     def test_say_what_an_answer_is_worth(self, served: Served, script: Any, settings: dict[str, Any], written: str):

@@ -1,4 +1,4 @@
-"""The head of a request has a time; what comes after it is none of its business."""
+"""The head of a request must arrive within a time; the limit does not apply to what follows."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -23,7 +23,7 @@ async def read_body_and_answer(scope: Any, receive: Callable, send: Callable) ->
 
 @pytest.fixture
 async def connect(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable]:
-    """Open a connection to a server whose heads have little time, and send something."""
+    """Open a connection to a server whose heads have little time, and send some bytes."""
     monkeypatch.setattr(HeadLimit, "seconds", 0.05)
     config = uvicorn.Config(read_body_and_answer, log_config=None, lifespan="off", http=HeadLimit)
     config.load()
@@ -52,7 +52,7 @@ async def test_a_body_and_the_pause_between_two_requests_have_times_of_their_own
     reader, writer = await connect(HEAD)
     async with asyncio.timeout(20):
         for more in (b"{}", HEAD + b"{}"):
-            # As long as a head has.
+            # An empty connection is closed after the time for a head, so this waits that long.
             await (await connect(b""))[0].read()
             writer.write(more)
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")

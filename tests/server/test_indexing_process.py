@@ -1,4 +1,4 @@
-"""Indexing in processes of their own, with their reports, their failures and their ends."""
+"""Indexing in separate processes: their reports, failures and ends."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def test_one_process_indexes_one_upload_after_another(process: IndexingProcess, 
     assert failed.value.http_status == 422
     assert process._running == {running}
 
-    # Then it is killed while it waits, and while nobody needs it.
+    # The process is killed while it waits for work.
     running.kill()
     running.wait()
     upload("fresh", process.index, last_txt="Another one takes over.")
@@ -139,7 +139,7 @@ def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcess):
     [running] = process._running
     assert running.stdin is not None
 
-    # As the end of the server does, while the process waits for the collection.
+    # The input is closed while the process waits for the collection, as when the server ends.
     with change_collection("fresh"):
         running.stdin.write(json.dumps({"collection": "fresh", "incoming": "nowhere"}) + "\n")
         running.stdin.close()
@@ -198,7 +198,7 @@ def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProce
 
     assert "secret" not in started[0].values()
     assert started[0]["PREFRAG_DATA_DIR"] == os.environ["PREFRAG_DATA_DIR"]
-    # Where it writes to Elasticsearch it needs the key of that, which is given once.
+    # A process that writes to Elasticsearch needs its API key, which is given only once.
     assert [name for name in names if name in started[1]] == ["PREFRAG_ELASTICSEARCH_API_KEY"]
     assert [name for name in names if name in started[2]] == []
     assert started[2]["PREFRAG_ELASTICSEARCH_API_KEY_FILE"] == "/run/secrets/key"

@@ -1,4 +1,4 @@
-"""The keys of the service: kept as hashes, read again when their file changes, and never lost open."""
+"""The keys of the service are kept as hashes and read again if their file changes; a lost file opens nothing."""
 
 import errno
 import hmac
@@ -30,7 +30,7 @@ TODAY = datetime.now(UTC).date()
 
 
 def change(**fields: Any) -> None:
-    """Change the fields of the first key in the file, as a person with an editor would."""
+    """Change fields of the first key in the file, as a person with an editor would."""
     content = json.loads(keys_file().read_text())
     content["keys"][0] |= fields
     keys_file().write_text(json.dumps(content), encoding="utf-8")
@@ -62,7 +62,7 @@ class TestAKey:
         add_key("ben")
 
         assert stat.S_IMODE(keys_file().stat().st_mode) == 0o600
-        # Nothing is left of the writing but the lock.
+        # Writing leaves only the lock.
         assert {file.name for file in (tmp_path / "secret").iterdir()} == {"mine.json", "mine.json.lock"}
 
     def test_allows_what_it_was_made_for_and_by_default_reads_everything_and_writes_nothing(
@@ -226,7 +226,7 @@ class TestTheFile:
 class TestKeysThatServersShare:
     @pytest.fixture
     def document(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-        """The document of the index: None, or the keys, or the failure to read it."""
+        """The keys' document in the index: None, the keys, or the failure to read it."""
         kept: list[Any] = [None]
 
         def read(self: KeyIndex) -> Any:
@@ -323,7 +323,7 @@ class TestARunningServer:
 
         revoke_key("ada")
         assert client.post("/prefrag/run", json=QUESTION, headers=bearer(secret)).status_code == 401
-        # A file without a key still requires one.
+        # If the file holds no keys, a key is still required.
         assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
         assert (Keyring().is_required, Keyring().has_keys) == (True, False)
 
@@ -352,6 +352,6 @@ class TestARunningServer:
             response = client.post("/deploy_files", json={}, headers=headers)
             assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
         assert client.post("/deploy_files", json={}, headers=bearer(secret)).status_code == 403
-        # The route is there and does not like the empty body; what nobody may open is not there.
+        # The first route exists and refuses the empty body; the second is open to nobody, so it does not exist.
         assert client.post("/deploy_files", json={}, headers=bearer("second")).status_code == 422
         assert client.post("/v1/files", json={}, headers=bearer("first")).status_code == 404

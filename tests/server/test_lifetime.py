@@ -1,4 +1,4 @@
-"""What begins, holds up and ends a run that was asked for over HTTP."""
+"""How runs that were asked for over HTTP begin, wait and end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ each_way = pytest.mark.parametrize(
 
 
 class Client:
-    """The network side of a request."""
+    """The client's side of a request, in place of a network."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -115,7 +115,7 @@ class TestCancelWhenGone:
 
 @pytest.fixture
 def ask() -> Iterator[Callable[..., Future[httpx.Response]]]:
-    """Ask in another thread."""
+    """Ask in another thread, and return the future."""
     with ThreadPoolExecutor(8) as threads, httpx.Client(timeout=30) as client:
         yield lambda served, path, body: threads.submit(client.post, served.address + path, json=body)
 
@@ -136,7 +136,7 @@ class Leaver:
 
 @contextmanager
 def in_shared() -> Iterator[Served]:
-    """The application that all tests share, around the pipeline that calls the model server."""
+    """The shared application, with the pipeline that calls the model server."""
     served, pipeline = SHARED.start(), pipelines.load()
     pipeline.warm_up()
     with mock.patch.object(registry.get("prefrag"), "pipeline", pipeline):
@@ -190,7 +190,7 @@ class TestModelCall:
     def test_is_not_waited_for_by_the_steps_before_it(self, model: FakeModelServer, path: str, body: dict[str, Any]):
         model.answers = [(200, completion(search("alpha"))), (200, HANG)]
         with in_shared() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
-            # The run cannot end, because the next call never does.
+            # The run cannot end by itself, because the next call never returns.
             assert any("Found in local" in line for line in response.iter_lines())
 
     def test_is_not_repeated_once_the_client_has_left(self, model: FakeModelServer):
@@ -199,7 +199,7 @@ class TestModelCall:
             client = Leaver(served, *PLAIN)
             assert model.called.wait(20)
             client.leave()
-            # The server does not end before the work on its requests has.
+            # The server ends only after the work on its requests.
             stop(served)
 
         assert len(model.requests) == 1
@@ -218,7 +218,7 @@ class TestBusyModel:
     def test_is_too_many_requests_with_its_own_retry_after(
         self, model: FakeModelServer, path: str, body: dict[str, Any]
     ):
-        # So far away that the client library does not wait for it.
+        # The wait is so long that the client library does not make it.
         model.answers, model.headers = [(429, {})], {"retry-after": "3600"}
         with in_shared() as served:
             response = httpx.post(served.address + path, json=body, timeout=20)
@@ -313,7 +313,7 @@ class TestRunLimit:
 
 
 class Leavers:
-    """Clients that hold the places of a server until the end of the context."""
+    """Clients that occupy places of a server until the context ends."""
 
     def __init__(self, served: Served):
         self._served = served

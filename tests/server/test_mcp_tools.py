@@ -153,7 +153,7 @@ class TestCall:
 
 
 class TestModelCalls:
-    """What holds up the model of a run."""
+    """Failures of a run's model."""
 
     async def test_two_calls_of_one_session_run_at_once(self, model: FakeModelServer):
         with listening() as served:
@@ -209,7 +209,7 @@ class TestRoute:
         ('{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', {}, 422),
         ("no JSON", {}, 422),
         (json.dumps({**CALL, "padding": "x" * 1_000_001}), {}, 413),
-        # Under another name this machine does not answer, and a web page cannot call without a preflight.
+        # Requests to another host name are refused. A web page would need a preflight, so its content type is refused.
         (json.dumps(LIST), {"Host": "evil.example"}, 403),
         ("{}", {"Content-Type": "text/plain"}, 400),
     )
@@ -277,7 +277,7 @@ def answered(**result: Any) -> str:
         "Probably the first of these sentences answers it:\n\n[1]\n| It was built by Brandt.",
     ),
     ({"forced": True, "label": "INCORRECT"}, "(forced: the steps were used up)"),
-    # Only what is cited is quoted, and without citations everything.
+    # Only cited passages are quoted; without citations, all are.
     ({"citations": [{"mark": "W1"}]}, "[1] Buoy (local)\n[W1] Harbour (web) https://harbour.example/\n| Wet."),
     ({}, "[1] Buoy (local)\n| It floats."),
     ({"documents": [{**BUOY, "sentence": {"start": 11, "end": 34}}, PAGE]}, "\n| It was built by Brandt.\n"),

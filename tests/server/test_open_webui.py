@@ -1,4 +1,4 @@
-"""What Open WebUI gets under its own base URL: steps as lines of status, cited passages as sources."""
+"""Under its own base URL, Open WebUI gets steps as lines of status and cited passages as sources."""
 
 import time
 from collections.abc import Callable

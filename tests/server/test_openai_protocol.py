@@ -108,7 +108,7 @@ async def test_a_silent_stream_speaks_between_its_events_alone(monkeypatch: pyte
     async def thinking(scope: Any, receive: Any, send: Any) -> None:
         await send(start("text/event-stream"))
         for piece in pieces:
-            # An event that is not whole must not be cut: then nothing comes, however long it takes.
+            # Nothing may be inserted into an incomplete event, however long the rest takes.
             whole, before = not spoken or spoken[-1].endswith(b"\n\n"), spoken.count(KEEP_ALIVE)
             async with asyncio.timeout(5 if whole else None):
                 for _ in range(20):
@@ -215,7 +215,7 @@ class TestErrors:
 
 
 class TestClient:
-    """The published client, as people use it."""
+    """OpenAI's own client, as people use it."""
 
     @pytest.fixture
     def client(self, address: str) -> Iterator[openai.OpenAI]:
@@ -249,7 +249,7 @@ def start(type: str, status: int = 200) -> dict[str, Any]:
 
 
 def replying(*pieces: bytes, type: str = "text/event-stream; charset=utf-8", status: int = 200) -> Any:
-    """An application that sends these pieces."""
+    """Serve an application that sends these pieces."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send(start(type, status))
@@ -261,7 +261,7 @@ def replying(*pieces: bytes, type: str = "text/event-stream; charset=utf-8", sta
 
 
 async def answered(app: Any, sent: list[bytes] | None = None, path: str = "/v1/chat/completions") -> list[bytes]:
-    """The pieces of a body that an application sends."""
+    """The pieces that a client gets from an application."""
     pieces = [] if sent is None else sent
 
     async def send(message: Any) -> None:

@@ -1,4 +1,4 @@
-"""The page at ``/``: its files, their headers, and what it shows to choose from."""
+"""The page at ``/``: its files, their headers, and the choices that it offers."""
 
 import re
 import tomllib
@@ -73,7 +73,7 @@ class TestContent:
             address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))
         ]
 
-        # The names of the SVG namespace, which nobody loads.
+        # These are the names of the SVG namespace, which no browser loads.
         assert set(addresses) <= {"http://www.w3.org/2000/svg"}
 
     def test_no_script_and_no_style_stand_in_the_page(self):

@@ -1,4 +1,4 @@
-"""Clients that know the plain protocol alone: answer, what to know about it and sources arrive as text."""
+"""Clients that only know the plain protocol get the answer, the notes on it and the sources as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fakes import CALLS
 from tests.server.test_chat import CONTENT, QUESTION
 
 MESSAGES: Any = [{"role": "system", "content": "Answer in Dutch."}, {"role": "user", "content": QUESTION}]
-# Open WebUI's base URL does no harm to others.
+# Other clients may also use Open WebUI's base URL.
 BASES = pytest.mark.parametrize(
     ("base", "content"), [("/v1", CONTENT), (f"{PREFIX}/v1", CONTENT.split("\n\nSources")[0])]
 )

@@ -9,7 +9,7 @@ from prefrag.server.public_result import Installation
 
 
 class Pipeline:
-    """A pipeline with one address in its settings."""
+    """A pipeline whose settings contain an address."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"components": {"store": {"hosts": ["https://u:p@archive.internal:9201/x"], "component": ChatModel}}}

@@ -1,4 +1,4 @@
-"""What /ready and the log report of pipelines that cannot answer, over real connections."""
+"""What /ready and the log report about pipelines that cannot answer, over real connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
-    """Write a scripted pipeline of a name, whose `local` may search as the shipped one does."""
+    """Write a scripted pipeline with this name, whose `local` can search as the shipped one does."""
     folder = tmp_path / "yaml"
     folder.mkdir()
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
@@ -91,7 +91,7 @@ class TestElasticsearch:
         assert "start it, or set PREFRAG_ELASTICSEARCH_URL" in advice
         assert nowhere not in response.text
         assert f"Not ready: prefrag_elasticsearch. No Elasticsearch answers at {nowhere}" in started
-        # Logged when it begins, not at every probe.
+        # The problem is logged when it begins, not at every probe.
         assert started.count("Not ready") == 1
         assert answered.json()["result"]["answer"] == "1974"
 
@@ -243,7 +243,7 @@ class TestIndex:
 class TestAll:
     @pytest.fixture(autouse=True)
     def three(self, write: Write, monkeypatch: pytest.MonkeyPatch, nowhere: str) -> None:
-        """Three pipelines to choose from, of which one has no index and one no server."""
+        """Three pipelines: one can answer, one has no index, and one no server."""
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
         monkeypatch.setenv("PREFRAG_INDEX", "unmade")
         for name, local in (("prefrag", None), ("react", "react"), ("prefrag_elasticsearch", "prefrag_elasticsearch")):
@@ -271,7 +271,7 @@ class TestAll:
     @for_each(
         "chosen, prefrag, expected",
         ("all", "prefrag", {"left_out": 3}),
-        # All names are not the word for all.
+        # Naming all pipelines is not the same as `all`.
         ("prefrag,react,prefrag_elasticsearch", None, {"not_loaded": 1, "unreachable": 1}),
     )
     def test_with_what_is_not_there_is_not_ready(

@@ -1,4 +1,4 @@
-"""A run whose steps are sent as they happen: ``"stream": true`` of the route of a pipeline."""
+"""A run with ``"stream": true``, whose steps are sent as they happen."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ QUESTION = {"question": "In which year did the yard that built alpha win the pri
 
 
 def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
-    """The messages of a stream, which ends with the sign of its end."""
+    """The messages of a stream, which must end with the end marker."""
     response = client.post("/prefrag/run", json={**QUESTION, "stream": True, **fields})
     assert response.status_code == 200, response.text
     assert response.headers["content-type"].startswith("text/event-stream")

@@ -1,4 +1,4 @@
-"""The gates in front of the application, one by one."""
+"""The security checks in front of the application, one by one."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ ELSEWHERE = [
             *(b"cf-connecting-ip", b"cf-ray", b"true-client-ip", b"x-original-host"),
         )
     ),
-    # What bare proxies speak.
+    # Simple proxies use this version.
     {"http_version": "1.0"},
 ]
 

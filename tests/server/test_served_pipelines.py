@@ -29,7 +29,7 @@ class PipelineWrapper(BasePipelineWrapper):
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder of one's own, with a pipeline of a new name and one of a shipped name."""
+    """A user's folder with a pipeline of a new name and one with the name of a shipped pipeline."""
     folder = tmp_path / "own"
     folder.mkdir()
     for name in ("mine", "react"):
@@ -40,7 +40,7 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder with one wrapper of Hayhooks, and with one that holds none."""
+    """A folder with a wrapper of Hayhooks, and a folder without one."""
     (tmp_path / "wrappers" / "shouting").mkdir(parents=True)
     (tmp_path / "wrappers" / "shouting" / "pipeline_wrapper.py").write_text(WRAPPER)
     (tmp_path / "wrappers" / "notes").mkdir()
@@ -91,7 +91,7 @@ def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.
 def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag_or_beside_what_is_named(
     wrappers: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    # A copy that an editor keeps in a hidden folder is not run.
+    # An editor may keep a copy in a hidden folder, which is not run.
     (wrappers / ".ipynb_checkpoints").mkdir()
     (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
     assert choose_pipelines() == {"shouting": wrappers / "shouting"}

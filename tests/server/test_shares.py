@@ -1,4 +1,4 @@
-"""What one key may take of a server while others work, too."""
+"""How much of a server one key may use while others work."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ def places(most: int, waiting: int = 0, shared: bool = True) -> Places:
 
 
 async def fill(free: Places, *holders: str) -> Counter[str]:
-    """Let holders ask in turn until all are refused. Returns how many places each has got."""
+    """Let the keys ask in turn until all are refused, and return how many places each got."""
     got: Counter[str] = Counter()
     refused: set[str] = set()
     while left := [holder for holder in holders if holder not in refused]:

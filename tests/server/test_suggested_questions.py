@@ -1,4 +1,4 @@
-"""Questions that are made of documents, and kept where the reader answers them."""
+"""Suggested questions are made from documents, and kept if the reader answers them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,11 +24,11 @@ from tests.indexes import index_of
     ("Ada Quill keeps the crane. It is old.", "Crane", "Who keeps the crane?"),
     ("The spare keys are kept in the office.", "Keys", "Where are the spare keys kept?"),
     ("A further key costs 27 euros.", "2026-03-30 keys", "What does a further key cost?"),
-    # Nobody would know which one is meant, or it is no statement.
+    # These do not say what they are about, or are no statements.
     ("The result is 27.", "Notes", ""),
     ("It was built in 1966.", "Hall", ""),
     ("See the hall, which opened in 1966.", "Calibration Hall", ""),
-    # What a stranger would like to have on the page.
+    # Texts that a stranger would like to put on the page.
     ("The http://evil.example/<b>offer</b> is 27 euros.", "offer", ""),
     (f"The {'very ' * 40}long offer is 27 euros.", "offer", ""),
 )

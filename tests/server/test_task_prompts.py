@@ -1,4 +1,4 @@
-"""Tasks of front ends: no private word of one leaves, and the model beside a pipeline that does them."""
+"""Tasks of front ends: none of their private words leaves, and the model beside a pipeline does them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INVENTED, CLIENTS = (yaml.safe_load(file.read_text("utf-8")) for file in _FILES)
 
 
 def read_prompts() -> Iterator[tuple[str, list[dict[str, str]], str, list[str]]]:
-    """The name and the messages of each prompt, said by either speaker, the private sentence, and the words to keep."""
+    """For each prompt, by either role: its name and messages, the private sentence, and the words to keep."""
     for case in INVENTED["cases"] + CLIENTS["cases"]:
         private: dict[str, Any] = INVENTED["private"][case.get("language", "en")]
         text = private["text"]
@@ -38,7 +38,7 @@ def read_prompts() -> Iterator[tuple[str, list[dict[str, str]], str, list[str]]]
             turns = [turn for message in case["messages"] for turn in message.items()]
             messages = [{"role": role, "content": Template(form).safe_substitute(texts)} for role, form in turns]
             last = max(number for number, (role, _) in enumerate(turns) if role == "user")
-            # What comes after the question is not read.
+            # Text after the question is not read.
             if any(text in message["content"] for message in messages[: last + 1]):
                 yield f"{case['name']}, by the {speaker}", messages, text, [str(word) for word in private["words"]]
 

@@ -1,4 +1,4 @@
-"""What an operator sees: spans, metrics and the log hold no word of a run, unless somebody wants that in spans."""
+"""Spans, metrics and the log hold no word of a run, unless someone enables that for spans."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.pipelines.scripted import answer, scripted, search
 from tests.python_process import run_python
 from tests.server.test_mcp_tools import CALL, HEADERS
 
-pytestmark = pytest.mark.skipif(not hasattr(tracing, "OpenTelemetryTracer"), reason="Haystack 3 has no tracer itself")
+pytestmark = pytest.mark.skipif(not hasattr(tracing, "OpenTelemetryTracer"), reason="Haystack 3 ships no tracer")
 PRIVATE = ("privquestion", "privturn", "privdocument", "privinstruction", "privquery", "privpassage", "privanswer")
 QUESTION, TURN = "What is the privquestion?", {"role": "user", "content": "And the privturn?"}
 DOCUMENT, INSTRUCTIONS = "The privdocument.", "Mind the privinstruction."
@@ -43,7 +43,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture(params=[False, True], ids=["", "Haystack's own switch is on"])
 def spans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """The spans that a tracer sends which was enabled by hand."""
+    """The spans of a tracer that was enabled by hand."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with pytest.warns(FutureWarning):
@@ -60,7 +60,7 @@ def sent(spans: Callable[[], Any]) -> Callable[[], str]:
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
-    """What the log says as JSON since it was last looked at."""
+    """The lines of the JSON log since the last look."""
     with monkeypatch.context() as now:
         now.setenv("PREFRAG_LOG", "json")
         configure_log()

@@ -1,4 +1,4 @@
-"""Who is trusted: every route for each kind of caller, and the token by which the page needs no key."""
+"""Who is trusted: every route for each kind of caller, and the token with which the page needs no key."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from prefrag.server.page_token import PageToken, offer_tokens
 Serve = Callable[..., TestClient]
 NAMES = "/access /pipelines /status /status/prefrag /models /v1/models /open-webui/v1/models /openapi.json /collections"
 CHATS = "/chat/completions /v1/chat/completions /open-webui/v1/chat/completions"
-# For whom a route is (probes, a browser without a key, keys, keys that write, nobody), and what they are answered.
+# Whom each route is for (probes, a browser without a key, keys, keys that write, nobody), and the status that they get.
 ROUTES = {
     (method, path): (who, status)
     for method, who, status, paths in [
@@ -24,7 +24,7 @@ ROUTES = {
         ("GET", "read", 404, "/collections/no/documents /collections/no/documents/no /collections/no/passages/no"),
         ("GET", "read", 404, "/collections/no/documents/no/original /collections/no/documents/no/pages/1"),
         ("GET", "read", 404, "/collections/no/questions"),
-        # It could be a pipeline of that name.
+        # A pipeline could have that name.
         ("POST", "read", 405, "/page/run"),
         ("POST", "read", 422, f"/prefrag/run /feedback {CHATS}"),
         ("POST", "write", 404, "/collections/no/documents"),
@@ -44,7 +44,7 @@ def bearer(key: str) -> dict[str, str]:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
-    """A terminal, which gives the token that it has shown last."""
+    """A terminal; returns the token that it showed last."""
     shows = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("prefrag.server.page_token.sys", shows)
     with offer_tokens("127.0.0.1", 1416):
@@ -71,7 +71,7 @@ def test_every_route_answers_each_caller_as_far_as_it_is_trusted(serve: Serve, t
     client = serve()
     cookie = {"Cookie": exchange(client, terminal()).partition(";")[0]}
     page = {**cookie, **OWN}
-    # What each may do without keys, and with keys.
+    # What each caller may do without keys, and with keys.
     callers = {
         "nothing": ({}, "read", ""),
         "a wrong key": (bearer("wrong"), "read", ""),
@@ -94,7 +94,7 @@ def test_every_route_answers_each_caller_as_far_as_it_is_trusted(serve: Serve, t
         ]
 
     assert wrong(with_keys=False) == []
-    # A key that is made later shuts nobody out who has the cookie.
+    # A key that is made later does not lock out callers with the cookie.
     reads, writes = bearer(add_key("ada")), bearer(add_key("ben", writes=True))
     callers["a key that reads, on the page"] = ({**page, **reads}, "", "read")
     callers["a key that writes, through a proxy"] = ({**writes, "Via": "1.1 proxy"}, "", "write")

@@ -1,4 +1,4 @@
-"""How uploaded files reach the disk, whatever a client calls them, and what a collection holds."""
+"""Uploaded files reach the disk under safe names, whatever a client calls them; and what a collection then holds."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ END = b"\r\n--x--\r\n"
 
 
 def upload(parts: Iterable[bytes], ends: bool = True) -> Request:
-    """A request whose body arrives in parts; one that does not end hangs."""
+    """A request whose body arrives in parts; if it has no end, it hangs."""
     waiting = iter([*parts])
 
     async def receive() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A request closes the web for its question, and a key without leave for all of its questions."""
+"""A request can close the web for its question, and a key without permission closes it for all of its questions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,15 +43,15 @@ def test_stays_at_home_where_the_key_may_not_use_it(serve: Callable[..., TestCli
             response = client.post(path, json={**body, **wanted}, headers=closed)
             assert (response.status_code, CALLS.keys() & {"local", "web"}) == (200, {"local"}), (path, wanted)
             assert "the key of this request may not use the web" in response.text
-    # The web alone cannot be searched at all.
+    # A request for the web only is refused.
     response = client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}, headers=closed)
     assert response.status_code == 422
     assert "the key of this request may not use the web" in response.json()["detail"]
-    # The page shows it.
+    # The page shows that the web is closed.
     (pipeline,) = client.get("/pipelines", headers=closed).json()["pipelines"]
     (web,) = [source for source in pipeline["sources"] if source["external"]]
     assert (web["open"], web["reason"]) == (False, "the key of this request may not use the web")
-    # The next question is that of another key.
+    # Next, a question with another key.
     CALLS.clear()
     client.post("/prefrag/run", json=QUESTION, headers=opened)
     assert "web" in CALLS

@@ -1,4 +1,4 @@
-"""What clients get where there is no language model: the answer of a reader, or the sentences that it found."""
+"""What clients get without a language model: the reader's answer, or the sentences that it found."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ NOT_ANSWERED = "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\
 
 @pytest.fixture
 def reading(served: Served) -> Served:
-    """Serve a pipeline whose reader finds what a script gives it, in local documents alone."""
+    """Serve a pipeline whose reader finds what a script says, only in local documents."""
 
     def read(readings: Any, **settings: Any) -> TestClient:
         local = settings.pop("local", {"alpha": LOCAL["alpha"]})

@@ -1,4 +1,4 @@
-"""What a served pipeline does by itself, without the application around it."""
+"""What the wrapper of a served pipeline does, without the application."""
 
 from collections.abc import Callable
 from typing import Any
@@ -77,7 +77,7 @@ async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts
     assert "Sent to a remote model: 2 calls, 24 tokens, with your passages.\n" in lines
     assert "api.example.org" not in "".join(lines)
 
-    # A task of a front end is a call too.
+    # A front end's task is a call too.
     title = [{"role": "user", "content": TASKS["title"][0]}]
     completion = await served.run_chat_completion_async("prefrag", title, {})
     assert completion.prefrag["usage"]["llm_calls"] == 1

@@ -1,4 +1,4 @@
-"""What a training has computed is not computed again."""
+"""The results of a training's steps are computed only once."""
 
 from pathlib import Path
 

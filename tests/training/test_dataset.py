@@ -1,4 +1,4 @@
-"""The two files that a training reads."""
+"""Reading the questions and the corpus of a training."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the trainings of trees share."""
+"""The parts that trainings of trees share."""
 
 from __future__ import annotations
 

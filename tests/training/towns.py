@@ -1,4 +1,4 @@
-"""Towns and their rivers: questions that take two passages; and the two files of a dataset."""
+"""Towns and their rivers: two-hop questions, and the two files of a dataset."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -30,9 +30,9 @@ def write_dataset(folder: Path, questions: Iterable[Any], corpus: Iterable[Any])
 
 
 def write_rivers(folder: Path, sources: Sequence[tuple[str, str]], *more: dict[str, str]) -> Dataset:
-    """Write questions of which each needs a town and its river.
+    """Write questions that each need a town and its river.
 
-    :param sources: Of each town, where its passage is and where that on its river.
+    :param sources: For each town, the source of its passage and the source of its river's passage.
     :param more: Further passages.
     """
     corpus = []

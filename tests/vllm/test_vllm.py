@@ -1,4 +1,4 @@
-"""A real vLLM on this machine's processor: `make test-vllm`, or PREFRAG_TEST_VLLM names the python of its environment."""
+"""A real vLLM on this machine's processor: `make test-vllm`, or set PREFRAG_TEST_VLLM to its python."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ def serve(models: Path, *arguments: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # Its cache can be emptied in the mode for developers alone.
+    # vLLM's cache can only be emptied in its developer mode.
     names = ("VLLM_SERVER_DEV_MODE", "VLLM_CPU_KVCACHE_SPACE", "HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
     given = dict.fromkeys(names, "1")
     command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(models / "base")]
@@ -107,12 +107,12 @@ class TestOneServer:
             monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
             monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
         else:
-            # Its verdict has the limit of its steps.
+            # The model of the steps also judges, with the same limit of tokens.
             monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "300")
-        # What an earlier test has left there does not count.
+        # Cached text from earlier tests must not count.
         assert httpx.post(f"{server}/reset_prefix_cache").is_success
         before = metric(server, "vllm:prefix_cache_hits_total")
-        # Without a penalty so small a model repeats itself up to the limit, within the call.
+        # Without the penalty, so small a model repeats itself up to the limit.
         sampling = {"temperature": 0, "frequency_penalty": 1.0}
         replace = {"reasoner.reply_format": "tools", "ModelJudge.generation_kwargs": sampling}
 
@@ -141,7 +141,7 @@ class TestOneServer:
         assert not judge.score(state(), passages)[0].parsed, "the schema makes it readable"
 
     def test_flare_reads_the_log_probabilities(self, server: str):
-        # It would end with "The next sentence is:".
+        # With fewer tokens, the reply would end with "The next sentence is:".
         sampling = {"temperature": 0, "logprobs": True, "extra_body": {"min_tokens": 25}}
         looked = [one for one in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in one]
         assert 0 < looked[0]["lowest"] < 1

@@ -1,4 +1,4 @@
-"""What is named in many passages is not searched for."""
+"""No retrieval for a question about things that many passages name."""
 
 from typing import Any
 
@@ -37,10 +37,10 @@ def route(retriever: Any, question: str, **settings: Any) -> tuple[str, dict[str
     "question, threshold, taken, counts",
     ("Where is Vienna?", 3, "no_retrieval", {"Vienna": 3}),
     ("Where is Vienna?", 4, "retrieve", {"Vienna": 3}),
-    # Of several names the least popular one decides.
+    # The name in the fewest passages decides.
     (BOTH, 2, "retrieve", {"Karlsplatz": 1, "Vienna": 3}),
     (BOTH, 1, "no_retrieval", {"Karlsplatz": 1, "Vienna": 3}),
-    # What the corpus does not name is searched for, and so is a question that names nothing, whatever the threshold.
+    # A retrieval is always made for a name that the corpus lacks, and for a question without names.
     ("Where is Graz?", 1, "retrieve", {"Graz": 0}),
     ("where is it?", 0, "retrieve", {}),
 )

@@ -1,4 +1,4 @@
-"""What the text of a question shows."""
+"""The features of a question's text."""
 
 import time
 

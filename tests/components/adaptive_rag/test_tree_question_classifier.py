@@ -1,5 +1,3 @@
-"""Small trees that classify questions."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The answer whether questions may go to the web, kept with an index."""
+"""The consent to web searches that is kept with an index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def made(path: Path) -> TantivyDocumentStore:
 
 
 class Server:
-    """An Elasticsearch with one index, which keeps `_meta` as the real one does: as a whole."""
+    """An Elasticsearch with one index, which replaces `_meta` as a whole, as the real one does."""
 
     def __init__(self, **indexes: dict[str, Any]) -> None:
         self.indexes = indexes

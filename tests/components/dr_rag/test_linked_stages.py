@@ -1,4 +1,4 @@
-"""Both stages over words and titles. A document is a letter, and its text the letters that it leads to."""
+"""Both stages over words and titles. A document is a letter, and its text is the letters that it leads to."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ QUESTION = "q"
 
 @component
 class Finder:
-    """Finds for each query the documents that it is given, as letters."""
+    """Finds documents (letters) by query, as scripted."""
 
     def __init__(self, texts: dict[str, str], **found: str):
         self.texts = texts
@@ -38,7 +38,7 @@ class Finder:
 
 
 class Engine:
-    """Finds needed together the pairs that it is given."""
+    """Scores as needed together only the given pairs."""
 
     together = True
 

@@ -1,4 +1,4 @@
-"""What a document leaves open, and the names it brings."""
+"""The query of what a document leaves open, with the names that it brings."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def queries(*documents: object, question: str = QUESTION, **settings: object) ->
 
 
 async def test_the_words_that_are_not_answered_to_stand_before_the_names_on_both_ways():
-    # Without an index words of three letters are not compared, and so not searched for.
+    # Without an index, words of three letters are not compared, so they are not part of the query.
     output = await both_give(OpenQuestionQuery(), QUESTION, [HEIBERG])
 
     assert output["queries"] == ["married Peter Andreas Heiberg His Johan Ludvig 1791"]

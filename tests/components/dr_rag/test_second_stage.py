@@ -19,13 +19,13 @@ from tests.components.samples import document, found, kinds, search_step, settin
 from tests.for_each import for_each
 
 QUESTION = "q"
-# The letters of a query are the documents that it finds, in this order.
+# A query finds the documents of its letters, in this order.
 ORDER = "zyxwabcdef"
 
 
 @component
 class Letters:
-    """Finds the document of each letter of the query that is not the question's."""
+    """Finds the document of each letter that is in the query but not in the question."""
 
     def __init__(self, broken: str = "", order: str = ORDER):
         self.broken = broken
@@ -37,14 +37,14 @@ class Letters:
         self.calls.append({"query": query, "top_k": top_k, "filters": filters})
         if self.broken and self.broken in query:
             raise ConnectionError("out of order")
-        # A passage of the first stage that finds itself is found with its own text.
+        # A first-stage passage that is found again has its own text.
         text = query.split()[-1]
         texts = {letter: text if text.startswith(letter) else None for letter in self.order if letter in query}
         return {"documents": [document(letter, text) for letter, text in texts.items()][:top_k]}
 
 
 class Engine:
-    """Finds needed together the pairs that it is given."""
+    """Scores as needed together only the given pairs."""
 
     def __init__(self, *positive: str):
         self.positive = positive
@@ -67,7 +67,7 @@ def passage(key: str, leads_to: str = "") -> Document:
 
 
 def after_first_stage(*documents: Document, k: int = 6, **settings: Any) -> State:
-    """The state behind the first stage; the letters of a document's text are what its second-stage query finds."""
+    """The state after the first stage; a document's second-stage query finds the letters of its text."""
     step = search_step(QUESTION, found(*documents, query=QUESTION), reply="")
     return state(step, question=QUESTION, sources=("local",), top_k=k, **settings)
 
@@ -212,7 +212,7 @@ async def test_run_async_gives_the_same():
 async def test_the_retrievals_are_made_at_the_same_time():
     @component
     class Meeting:
-        """Answers only when three queries wait."""
+        """Answers only when three queries are waiting at the same time."""
 
         def __init__(self) -> None:
             self.waiting = asyncio.Barrier(3)
@@ -241,7 +241,7 @@ def test_the_stages_may_have_different_retrievers():
 
 
 class TestOutside:
-    """The queries of the second stage hold the text of what the first one found."""
+    """Second-stage queries hold text that the first stage found, so they must not leave this machine."""
 
     async def test_local_documents_are_no_queries_to_an_external_source(self):
         web = Letters()

@@ -1,4 +1,4 @@
-"""The sentence that is looked ahead at: kept, searched for, or the answer."""
+"""What a sentence of the look-ahead becomes: a kept sentence, a search, or the answer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the tests of models share."""
+"""What the tests of generators share."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", running.url)
     monkeypatch.setenv("PREFRAG_LLM_MODEL", "tiny")
     monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
-    # A port may be given out again, to a server that refuses nothing.
+    # A later server may get the same port, so what was learnt about this one must be forgotten.
     monkeypatch.setattr(refused_parameters, "_refused", {})
     monkeypatch.setattr(context_window, "_stated", {})
     monkeypatch.setattr(context_window, "_silent_until", {})

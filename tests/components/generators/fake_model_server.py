@@ -1,5 +1,3 @@
-"""A model server on a free port."""
-
 import json
 import select
 import threading
@@ -10,7 +8,7 @@ import pytest
 from haystack.dataclasses import ChatMessage
 
 QUESTION = [ChatMessage.from_user("Where?")]
-# Instead of an answer: silence, or now and then a byte.
+# In place of an answer, the server is silent or sends a byte now and then.
 HANG, DRIP = object(), object()
 
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
@@ -30,11 +28,10 @@ def completion(text: str | None, **message: Any) -> dict[str, Any]:
 
 
 class FakeModelServer:
-    """A model server on a free port: answers from a list, the last entry again and again.
+    """A model server on a free port, which answers from a list and repeats the last answer.
 
-    An answer may be a function, which gets the request and returns the text of the reply.
-
-    ``left`` is set when a client closes its connection while the answer is kept from it.
+    An answer may be a function, which gets the request and returns the text of the reply. ``left`` is set when a client
+    closes its connection while it waits for an answer.
     """
 
     def __init__(self) -> None:

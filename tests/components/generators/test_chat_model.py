@@ -1,4 +1,4 @@
-"""The model that the environment names: which one, and how it is called."""
+"""The model that the environment names, and how it is called."""
 
 import asyncio
 import copy
@@ -27,7 +27,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "place", "schema": {"ty
 
 
 def call(model: ChatModel, how: str, messages: list[ChatMessage] = QUESTION, **kwargs: Any) -> ChatMessage:
-    """Both ways of running promise the same."""
+    """Call the model in both ways, which must give the same."""
     if how == "async":
         return asyncio.run(model.run_async(messages, **kwargs))["replies"][0]
     return model.run(messages, **kwargs)["replies"][0]

@@ -1,4 +1,4 @@
-"""The model inside the process: real, so few and short calls."""
+"""The model in this process. A real model runs here, so the calls are few and short."""
 
 import asyncio
 import copy
@@ -32,7 +32,7 @@ CONSTRAINED = {
 
 
 class FakeServer:
-    """llama.cpp's server as far as this component knows it: chunks to a callback, stopped by True."""
+    """llama.cpp's server as this component uses it: it sends chunks to a callback, and stops if that returns True."""
 
     def __init__(self, *chunks: dict[str, Any]):
         self.chunks = chunks
@@ -61,7 +61,7 @@ USAGE = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "t
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let a test choose the server that is loaded, and end the model's thread."""
+    """Load the server that the test chooses, and end the model's thread afterwards."""
     models: dict[Any, Any] = {}
     monkeypatch.setattr(embedded_chat_generator, "_models", models)
 
@@ -209,7 +209,7 @@ def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same
 @pytest.mark.slow
 @needs_gguf
 def test_the_real_model_keeps_to_a_schema_prints_nothing_else_and_lets_the_interpreter_end():
-    """In a process of its own: what reaches the terminal and how it ends are part of the promise."""
+    """The program runs in a new process, because its output and its end are tested too."""
     program = f"""
 import threading
 from haystack.dataclasses import ChatMessage

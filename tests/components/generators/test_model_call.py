@@ -1,4 +1,4 @@
-"""One call to a model: it fits, it is counted, and a failure loses nothing."""
+"""A call to a model fits the window and is counted, and a failure loses no counts."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def prepared(call: ModelCall, prompt: str, *documents: Any, **kwargs: Any) -> Pr
 
 
 class Model:
-    """Gives one reply, as given."""
+    """Gives this reply."""
 
     def __init__(self, output: Any, **attributes: Any):
         self.output = output
@@ -75,7 +75,7 @@ class TestPreparing:
 
         assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "stop": ["x"]}
         assert own.generation_kwargs["max_tokens"] == 9
-        # The rest of the model's are its own affair.
+        # The model's own settings stay as they are.
         assert of_the_model.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
 
     @pytest.mark.parametrize("own", [{"max_completion_tokens": 9}, {"max_completion_tokens": 9, "max_tokens": 5}])
@@ -135,7 +135,7 @@ class TestPreparing:
 
 
 class TestConversations:
-    """What is sent may be more than one message, and has to fit all the same."""
+    """A prompt of several messages must fit the window too."""
 
     def laid_out(self, text: str, observations: Any) -> list[ChatMessage]:
         call = ToolCall("search", {"query": "alpha"}, id="search001")

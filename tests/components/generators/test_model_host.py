@@ -1,4 +1,4 @@
-"""Where a model runs, seen without a look-up of any name."""
+"""Where a model runs, found without resolving any name."""
 
 import socket
 from typing import Any
@@ -102,7 +102,7 @@ def block(name: str, **parameters: Any) -> dict[str, Any]:
 
 
 class WebLikeSearch:
-    """Takes a key, and is no model."""
+    """A search with a key, which is not a model."""
 
     api_key = KEY
 
@@ -111,7 +111,7 @@ class WebLikeSearch:
 
 
 class KeyedRanker:
-    """Somebody's ranker, which takes the key of a server."""
+    """A user's ranker with the key of a server."""
 
     def __init__(self) -> None:
         self.key = KEY
@@ -121,7 +121,7 @@ class KeyedRanker:
 
 
 class MutedGenerator:
-    """Somebody's generator, which does not show where it sends its prompts."""
+    """A user's generator that does not say where it sends prompts."""
 
     def run(self, messages: list[Any]) -> dict[str, Any]:
         return {"replies": []}
@@ -220,7 +220,7 @@ def test_a_remote_model_is_refused_with_what_to_set_but_not_by_default_or_on_a_n
 @for_each("client", Elasticsearch, AsyncElasticsearch)
 def test_the_client_of_a_search_server_is_no_model(client: Any):
     store = ElasticsearchDocumentStore(hosts="http://localhost:9200", index="notes")
-    # As after the first search.
+    # The state of the store after the first search.
     store._client = store._async_client = client("http://localhost:9200")
 
     assert find_models([store]) == []

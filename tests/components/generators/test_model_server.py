@@ -1,4 +1,4 @@
-"""A connection to a model server: who shares it, and what its failures report."""
+"""A connection to a model server, which callers share, and what is reported if it fails."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ def connection(server: FakeModelServer, **changes: Any) -> ModelServer:
 
 
 def call(connection: ModelServer, how: str = "sync", **kwargs: Any) -> ChatMessage:
-    """Both ways of calling promise the same."""
+    """Call the server in both ways, which must give the same."""
     if how == "async":
         return asyncio.run(connection.call_async(QUESTION, kwargs, None))[0]
     return connection.call(QUESTION, kwargs, None)[0]
@@ -27,7 +27,7 @@ def call(connection: ModelServer, how: str = "sync", **kwargs: Any) -> ChatMessa
 class TestConnection:
     def test_serves_several_event_loops(self, server: FakeModelServer, recwarn: pytest.WarningsRecorder):
         model = connection(server)
-        # What earlier tests left open warns when it is collected, which may be now.
+        # Connections that earlier tests left open warn when they are collected, so they are collected first.
         gc.collect()
         recwarn.clear()
         before = set(model_requests._sessions)

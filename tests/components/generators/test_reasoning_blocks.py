@@ -1,4 +1,4 @@
-"""What remains of a reply without its thinking."""
+"""Removing the thinking from a reply."""
 
 from hypothesis import given
 from hypothesis import strategies as st

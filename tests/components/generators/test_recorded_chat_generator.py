@@ -1,4 +1,4 @@
-"""A model's replies, kept and played."""
+"""A model's replies are recorded and replayed."""
 
 import asyncio
 from pathlib import Path

@@ -86,7 +86,7 @@ class TestFit:
             *([[("long", text(200)), ("short", "All of it.")]], 100, ["long", "short"], 0, 1, "All of it."),
             id="the short ones of the newest are left as they are",
         ),
-        # An answer or an unreadable reply has no observation: the passages before it are not old for that.
+        # An answer or an unreadable reply has no observation, so the passages before it still count as the newest.
         pytest.param([[("only", text(100))], []], 60, ["only"], 0, 1, "x ...", id="the last that holds documents"),
         pytest.param([[("only", text(100))], [], [], []], 60, ["only"], 0, 1, "x ...", id="however far back"),
         pytest.param(

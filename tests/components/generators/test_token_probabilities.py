@@ -1,5 +1,3 @@
-"""The probabilities of the tokens of a reply."""
-
 import math
 from typing import Any
 

@@ -13,7 +13,7 @@ from tests.fakes import CALLS
 
 
 class FixedTrees(TreeJudge):
-    """Trees that give every search the same probability, and may not know what they see."""
+    """Trees that give every search the same probability, or do not know its passages."""
 
     def __init__(self, probability: float, unknown: str | None = None, **settings: Any):
         super().__init__(**settings)
@@ -33,7 +33,7 @@ class FixedTrees(TreeJudge):
 
 
 class FixedJudge:
-    """Gives every search the same verdict, and keeps what it was called with."""
+    """Gives every search the same verdict, and records its calls."""
 
     def __init__(self, status: bool):
         self.status = status

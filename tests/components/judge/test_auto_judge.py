@@ -1,4 +1,4 @@
-"""The model where it can judge, the trees where it cannot."""
+"""The model judges if it can, otherwise the trees."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The trees where they are sure, the model where they are not."""
+"""The trees judge if they are sure, otherwise the model."""
 
 import pytest
 

@@ -178,7 +178,7 @@ class TestScores:
         assert "[1] beta\n| Beta is a yard.\n\n[2] gamma\n| Gamma is a town." in call["prompt"]
         schema = call["generation_kwargs"]["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["1", "2"]
-        # An object around them or words before them do not matter.
+        # The scores are also read from inside another object, or after words.
         assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
     def test_a_reply_has_room_for_the_scores_of_many(self):

@@ -1,4 +1,4 @@
-"""Where the passages of a search go: keep or switch."""
+"""Whether the passages of a search are kept or the source is switched."""
 
 from typing import Any
 

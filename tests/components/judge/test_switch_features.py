@@ -1,4 +1,4 @@
-"""What is counted of a retrieval."""
+"""The features of a retrieval."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,7 +18,7 @@ AURORA = document("Aurora", content="The Aurora was built by Beta.")
 
 
 class Rare:
-    """Words as they are, the rarest of which is ``yard``."""
+    """Statistics in which ``yard`` is the rarest word, and words are not analysed."""
 
     def analyze(self, text: str) -> list[str]:
         return [word.strip(".?()") for word in text.lower().split()]

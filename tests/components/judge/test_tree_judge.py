@@ -1,4 +1,4 @@
-"""The judge that is no language model: small trees."""
+"""The judge that uses small trees in place of a language model."""
 
 from __future__ import annotations
 

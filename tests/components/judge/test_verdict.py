@@ -1,4 +1,4 @@
-"""The verdict in a reply."""
+"""Reading the verdict in a reply."""
 
 import json
 from typing import Any

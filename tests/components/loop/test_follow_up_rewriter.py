@@ -1,4 +1,4 @@
-"""Follow-up questions, made to stand alone."""
+"""Follow-up questions are rewritten so that they stand alone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Follow-ups that rules rewrite: from a question, its answer and the next question to what that means."""
+"""Rules rewrite a follow-up from the question and answer before it."""
 
 from prefrag.components.loop.follow_up_rules import pair_turns, rewrite_by_rules
 from tests.for_each import for_each

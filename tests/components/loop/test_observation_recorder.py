@@ -1,4 +1,4 @@
-"""What the model is shown of a retrieval."""
+"""What the model is shown of a retrieval's results."""
 
 import pytest
 from haystack import Document
@@ -67,7 +67,7 @@ class TestSupplement:
 
         assert ids(recorded(*ways, merge=True)) == ["web", "local"]
         assert ids(recorded(self.way("web", ALPHA), self.way("local", ALPHA, BETA), merge=True)) == ["alpha", "beta"]
-        # Only the sources that gave something are named.
+        # Only sources that found something are named.
         assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 
     def test_shows_documents_of_two_sources_with_the_same_id(self):

@@ -1,4 +1,4 @@
-"""Where a reply goes, and who counts."""
+"""Where a reply is routed, and which steps count."""
 
 from prefrag.components.loop.preference_router import PreferenceRouter
 from prefrag.components.state.state import Action, State, Step

@@ -1,5 +1,3 @@
-"""The question as a query."""
-
 from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.state.state import Action, RunSettings, State
 from tests.for_each import for_each

@@ -1,4 +1,4 @@
-"""The second look at an answer."""
+"""The reflection on an answer."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class TestLabelOfTheReply:
     @for_each(
         "sources, asked",
         (("local", "archive", "web"), ("archive", "web")),
-        # Where the web is closed, the supplement is made at home.
+        # If the web is closed, the supplement searches the local source.
         (("local",), ("local",)),
     )
     def test_that_is_negative_searches_the_others_alone_where_that_is_set(self, sources: Any, asked: Any):

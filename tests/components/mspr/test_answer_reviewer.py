@@ -1,5 +1,3 @@
-"""The review of an answer."""
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Summaries of over-long observations."""
+"""Observations that are too long are summarised."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The source of the next search."""
+"""Choosing the source of the next search."""
 
 from typing import Any
 

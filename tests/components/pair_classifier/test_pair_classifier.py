@@ -23,7 +23,7 @@ from tests.for_each import for_each
 
 
 class FakeEngine:
-    """Scores 0.9 the pairs that it is given, in either order, and 0.1 all others."""
+    """Scores the given pairs 0.9, in either order, and all others 0.1."""
 
     def __init__(self, *positive: str):
         self.positive = list(positive)

@@ -1,4 +1,4 @@
-"""What is counted of two passages and a question, on texts small enough to be counted by hand."""
+"""The features of two passages and a question, on texts small enough to count by hand."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,7 +30,7 @@ def of(first: Document, second: Document) -> dict[str, float]:
 
 
 def test_the_words_and_titles_of_the_question_in_each_passage_and_the_words_that_only_both_have():
-    # harbour, town, built, schooner, aurora: without statistics all words of four letters and more weigh the same.
+    # harbour, town, built, schooner, aurora: without statistics, all words of at least four letters weigh the same.
     counted = of(AURORA, BRENNAN)
 
     assert counted["covered_a"] == pytest.approx(2 / 5)
@@ -40,7 +40,7 @@ def test_the_words_and_titles_of_the_question_in_each_passage_and_the_words_that
     assert counted["open_covered_b"] == pytest.approx(2 / 3)
     assert counted["question_words"] == 5
     assert (counted["title_a_asked"], counted["title_b_asked"], counted["titles_asked"]) == (1, 0, 1)
-    # Aurora is the only word of the question, behind the first, that is written as a name.
+    # Aurora is the only word in the question, after the first, that is written as a name.
     assert (counted["names_a"], counted["names_b"]) == (1, 0)
     # launched, brennan, brothers
     assert counted["shared"] == 3
@@ -74,7 +74,7 @@ def test_passages_of_two_sources_with_the_same_id_are_two():
 
 
 def test_where_a_passage_leads_on_to():
-    # Both contain what Aurora leaves open, a harbour town; one of them for the brothers whom it names.
+    # Both contain what Aurora leaves open, a harbour town. Aurora names the brothers, who lead on to one of them.
     port = document("Port", "A harbour town of the north coast.")
     brothers, other, cheese = features(QUESTION, (AURORA, BRENNAN), (AURORA, port), (AURORA, CHEESE))
 
@@ -114,12 +114,12 @@ def test_nothing_depends_on_the_scores_of_the_retriever_or_the_order_of_the_pair
     unequal = [
         name for number, name in enumerate(FEATURES) if not np.allclose(backwards[:, number], expected[:, number])
     ]
-    # Of passages that fit equally well the one that comes first is in front.
+    # Of passages that fit equally well, the first one comes first.
     assert set(unequal) <= {"fit_rank_a", "fit_rank_b", "chained_rank_b", "led_on_rank_b"}
 
 
 class Rare:
-    """Words as they are, the shorter the rarer."""
+    """Statistics in which shorter words are rarer, and words are not analysed."""
 
     def analyze(self, text: str) -> list[str]:
         return text.lower().replace(".", "").split()

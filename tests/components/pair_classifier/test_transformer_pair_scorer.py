@@ -29,7 +29,7 @@ NINE = [
 
 
 def tokenizer() -> Any:
-    """A tokenizer of whole words that lays texts out as BERT's does."""
+    """A tokenizer of whole words, with BERT's layout."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 

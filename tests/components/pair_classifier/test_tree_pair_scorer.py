@@ -1,4 +1,4 @@
-"""The trees behind DR-RAG's pair classifier."""
+"""The trees of DR-RAG's pair classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `prompts` may be set to: a mode, or a folder whose files are looked at before anything runs."""
+"""`prompts` can be a mode, or a folder whose files are checked before anything runs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Passages in prompts are material: nothing in them is an instruction, a turn, a field or a mark."""
+"""Passages are quoted in prompts, so that nothing in them can be an instruction, a turn, a field or a mark."""
 
 from time import process_time
 

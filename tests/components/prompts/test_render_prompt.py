@@ -1,5 +1,3 @@
-"""Prompts are files."""
-
 import os
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An answer that is said of another time than the one that is asked about."""
+"""An answer that the text states for another time than the question asks about."""
 
 from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
 from tests.for_each import for_each

@@ -1,4 +1,4 @@
-"""Which of two things is earlier or later, by the dates in their passages."""
+"""Choosing which of two things is earlier or later, by the dates in their passages."""
 
 from prefrag.components.reader.dated_choice import choose_by_date
 from tests.for_each import for_each

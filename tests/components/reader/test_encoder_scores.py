@@ -1,4 +1,4 @@
-"""What is made of the scores of the encoder."""
+"""Reading the encoder's scores."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The reader that ships, on passages of a made-up place."""
+"""The shipped reader, on passages about a made-up place."""
 
 import os
 import threading
@@ -141,7 +141,7 @@ def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_
 
     assert ExtractiveReader().read(question, [YARD, hall]) == first_again
     assert reads == [question]
-    # Another object may hold another text, as the same one may by now.
+    # The cache must notice other text, whether in another object or in the same one.
     assert reader.read(question, [YARD, replace(hall, content="The hall opened in 1971.")])[0].text == "1971"
     assert ExtractiveReader(str(extractive_reader.SHIPPED_READER)).read(question, [YARD, hall]) == first_again
     hall.meta["date"] = "2024-05-14"

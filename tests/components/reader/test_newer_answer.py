@@ -1,4 +1,4 @@
-"""Where two documents answer a question differently the newer one counts, and neither is given as certain."""
+"""If two documents answer a question differently, the newer one counts, and no answer is given as certain."""
 
 import numpy as np
 import pytest

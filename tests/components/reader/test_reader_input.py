@@ -1,4 +1,4 @@
-"""What the encoder of the reader is given."""
+"""The input of the reader's encoder."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from prefrag.components.reader.reader_input import encode, passage_text
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    """A word is a token."""
+    """A tokenizer whose tokens are words."""
     words = ["[UNK]", "[CLS]", "[SEP]", "who", "built", "the", "mill", "ann", "did", "."]
     made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -1,4 +1,4 @@
-"""How a candidate is shown to the encoder once more, and how much of the question its sentence holds."""
+"""The encoder's second look at a candidate, and how much of the question its sentence covers."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def test_one_passage_alone_is_shown_without_another():
 def test_the_sentence_of_the_answer_holds_what_is_asked_and_that_of_the_bridge_does_not(look):
     answer, bridge = look.covers_of(candidate(1, "Bea Hart")), look.covers_of(candidate(0, "Ann Low"))
 
-    # founded and school of: founded, school, trained, designer, low, mill
+    # The question's words are founded, school, trained, designer, low, mill; the answer's sentence has the first two.
     assert answer == pytest.approx((2 / 6, 1.0, 4 / 6))
     assert bridge == pytest.approx((5 / 6, 1 / 2, 1 / 6))
 

@@ -1,5 +1,3 @@
-"""The features of spans, for trees."""
-
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""The next step of a run without a language model."""
+"""The next step of a run in which a reader takes the place of a language model."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ from tests.for_each import for_each
 
 AURORA = document("Aurora", content="The Aurora was built in 1969.")
 OBSERVED = state(observed_step(AURORA))
-# Its answer is given from 0.6, its sentence from 0.5.
+# The reader's answer is given from a probability of 0.6, its sentence from 0.5.
 READER = ScriptedReader([])
 
 
@@ -140,7 +140,7 @@ SHIP = document("Aurora", content="The Aurora was built in a yard at Gamma.")
 def test_the_first_is_the_question_and_later_ones_name_a_passage_and_what_no_passage_holds():
     assert open_queries(state()) == [PRIZE_QUESTION]
     assert open_queries(state(observed_step(SHIP, document("Gamma")))) == ["Aurora prize", "Gamma prize"]
-    # None is searched for again.
+    # No query is made twice.
     found = observed_step(SHIP, query=PRIZE_QUESTION), observed_step(SHIP, query="Aurora prize")
     assert open_queries(state(*found)) == []
 

@@ -1,4 +1,4 @@
-"""The transcript that the model is sent, and the step that comes back."""
+"""The transcript that the model gets, and the step that is read from its reply."""
 
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ class TestFormat:
         text, constrained = (call["generation_kwargs"] for call in CALLS["model"])
         assert text["stop"] == ["\nObservation:"]
         assert constrained["response_format"]["type"] == "json_schema"
-        # The sampling that is set is kept.
+        # Sampling settings of the YAML are kept.
         assert (text["temperature"], text["top_p"]) == (0.5, 0.9)
 
 

@@ -1,4 +1,4 @@
-"""The reasoner of the methods that call once, or whose answers are not evaluated."""
+"""The reasoner in methods that make one call, or whose answers are not evaluated."""
 
 import json
 from typing import Any

@@ -22,7 +22,7 @@ ABSENT = {"type": "haystack_integrations.absent.Embedder", "init_parameters": {"
 
 @component
 class LetterEmbedder:
-    """Counts of the letters a and b."""
+    """An embedder whose vectors count the letters a and b."""
 
     threads: list[str] = []
     warmed = 0

@@ -28,7 +28,7 @@ FIELDS = ["_id", "content", "title", "country", "year", "file_path"]
 
 
 class RecordedClient:
-    """Keep the searches that it gets, and answer each with one hit or one failure."""
+    """Records its searches, and answers each with one hit or a failure."""
 
     def __init__(self, failure: Exception | None = None, reply: Any = None) -> None:
         self.reply = {"hits": {"total": {"value": 1}, "hits": [HIT]}} if reply is None else reply
@@ -57,7 +57,7 @@ class RecordedAsyncClient(RecordedClient):
 
 
 class Analysis:
-    """Analyses as the server does: words in lower case, offsets in UTF-16 that go on from text to text."""
+    """Analyses as the server does: lower-case words, with UTF-16 offsets that continue from text to text."""
 
     def __init__(self, gap: int = 1, most: int = 10_000) -> None:
         self.indices = self

@@ -18,7 +18,7 @@ FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
 
 @component
 class Ranked:
-    """Gives documents in a fixed order."""
+    """Finds documents in a fixed order."""
 
     def __init__(self, ids: str, error: Exception | None = None):
         self.ids = ids
@@ -42,7 +42,7 @@ class QueryOnly:
 
 @component
 class Meeting:
-    """Replies only when as many are called at the same time as the barrier waits for."""
+    """Replies only when the barrier's number of calls are waiting."""
 
     def __init__(self, barrier: threading.Barrier):
         self.barrier = barrier
@@ -65,7 +65,7 @@ class Hanging:
 
 
 async def both(retriever: HybridRetriever, **wanted: Any) -> dict[str, Any]:
-    """What it gives, which is the same synchronously and asynchronously."""
+    """Run the retriever in both ways, which must give the same."""
     output = retriever.run(**wanted)
     again = await retriever.run_async(**wanted)
     assert ids(output) == ids(again)
@@ -78,7 +78,7 @@ def ids(output: dict[str, Any]) -> str:
 
 
 async def test_what_several_rank_high_comes_first_weights_decide_and_one_that_takes_only_a_query_is_called_with_no_more():
-    # b: 1/62 + 1/61; a: 1/61; c: 1/62; d: 1/63 of each list, k 60 and ranks from 1.
+    # By rank (from 1) and k 60, b has 1/62 + 1/61, a 1/61, c 1/62, d 1/63.
     output = await both(HybridRetriever([Ranked("abd"), Ranked("bc")]), query="x")
 
     assert ids(output) == "bacd"

@@ -1,4 +1,4 @@
-"""Linked retrieval: what titles lead to, what has been observed, and the order. Documents are letters."""
+"""Linked retrieval: what titles lead to, observed documents, and the order. Documents are letters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Words:
 
 @component
 class Mentions:
-    """Knows which letters a query or a letter leads to; ``!`` is out of order."""
+    """Knows which letters a query or a letter leads to; ``!`` makes it fail."""
 
     def __init__(self, **to: str):
         self.to = to
@@ -81,7 +81,7 @@ class Mentions:
 
 
 class Engine:
-    """Finds needed together the pairs that it is given, in either order."""
+    """Scores as needed together only the given pairs, in either order."""
 
     def __init__(self, **scores: float):
         self.scores = scores
@@ -98,7 +98,7 @@ def linked(words: str = "abc", engine: Engine | None = None, links: dict[str, st
 
 
 async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dict[str, Any]:
-    """What both ways of running give, which is the same."""
+    """Run the retriever in both ways, which must give the same."""
     output = retriever.run(*arguments, **named)
     again = await retriever.run_async(*arguments, **named)
     assert [(one.id, one.score) for one in again["documents"]] == [(one.id, one.score) for one in output["documents"]]
@@ -204,7 +204,7 @@ class TestLookups:
         store.write_documents(letters("abc"))
         retriever = LinkedRetriever(Words("ab"), TitleMentionRetriever(store), Engine())
 
-        # The words, the titles in the query, those in a, b and the observed o.
+        # One search for the words, and one each for the titles in the query, in a, in b and in the observed o.
         assert (await both(retriever, "q", observed=letters("o")))["lookups"] == 1 + 1 + 3
 
 

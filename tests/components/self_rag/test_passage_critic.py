@@ -1,4 +1,4 @@
-"""The answer from each passage alone, and its critique."""
+"""An answer from each passage alone, and its critique."""
 
 import asyncio
 import json
@@ -300,7 +300,7 @@ class TestWithoutACall:
 
 @component
 class SlowChatGenerator:
-    """Reply when as many calls are under way as are allowed; the last ones to arrive reply first."""
+    """Replies only when the most allowed calls are waiting; the last to arrive get the first replies."""
 
     model_host = "localhost"
 

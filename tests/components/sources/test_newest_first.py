@@ -1,4 +1,4 @@
-"""Of two passages of a source that are equally good the newer comes first, and what is not current last."""
+"""Of two equally good passages of a source, the newer comes first; passages that are no longer current come last."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A source: what a run survives, who is called for what, and which queries leave this machine."""
+"""A source: which failures a run survives, what its parts are called with, and which queries leave this machine."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ DEADLINE = 0.05
 
 
 class Giving:
-    """Gives these documents, after raising these errors."""
+    """Finds these documents, after raising these errors."""
 
     def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
         self.documents = documents
@@ -42,7 +42,7 @@ class Giving:
 
 
 class HangingInAThread:
-    """Never answers, and has no asynchronous way."""
+    """Never answers, and has no `run_async`."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -55,7 +55,7 @@ class HangingInAThread:
 
 
 class Hanging(HangingInAThread):
-    """Never answers, on either way."""
+    """Never answers, in neither way."""
 
     async def run_async(self, query: str) -> dict[str, Any]:
         self.calls += 1
@@ -64,7 +64,7 @@ class Hanging(HangingInAThread):
 
 
 class StandIn(Giving):
-    """A stand-in for a service outside."""
+    """A fake of a service on the network."""
 
     stays_local = True
 
@@ -188,7 +188,7 @@ class TestArguments:
 
 
 class Aware(Giving):
-    """Takes what is known besides the query."""
+    """Takes further arguments besides the query."""
 
     def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
         super().__init__(*documents, errors=errors)
@@ -516,9 +516,9 @@ class TestLookups:
         "retriever, changes, lookups",
         (Giving(), {}, 1),
         (Counting(), {}, 23),
-        # Those of a second provider are added, and those of another attempt are not.
+        # The look-ups of a second provider are added, those of another attempt are not.
         (Giving(errors=(OSError("gone"), OSError("gone"))), {"retry_policy": again(1, Giving())}, 2),
-        # The source is closed.
+        # A closed source makes no look-ups.
         (Giving(), {"name": "other"}, 0),
     )
     def test_are_one_or_those_that_a_retriever_counts(self, retriever: Giving, changes: dict[str, Any], lookups: int):

@@ -46,12 +46,12 @@ def carry_out(request: pytest.FixtureRequest) -> Carry:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses, each as long as it may be, without the time that they take."""
+    """The pauses that would be made, each as long as possible; no time passes."""
     kept: list[float] = []
     own_thread, sleep = threading.get_ident(), asyncio.sleep
 
     async def pause(seconds: float) -> None:
-        # A server of other tests, in a thread of its own, has pauses too.
+        # A server that other tests started in another thread makes pauses too.
         if threading.get_ident() != own_thread:
             return await sleep(seconds)
         kept.append(seconds)

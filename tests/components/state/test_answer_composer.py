@@ -124,7 +124,7 @@ class TestDocuments:
         shown = compose(run.with_step(answer_step(f"1974 [{mark}]")))["documents"]
 
         assert [sentence(one) for one in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
-        # Also those of the very last step, where a run breaks off behind it.
+        # This includes documents of the last step, after which the run broke off.
         [last] = compose(state(observed_step(second, query="Alpha 1974")))["documents"]
         assert sentence(last) == "Alpha won the prize in 1974."
 

@@ -1,4 +1,4 @@
-"""Numbers of passages and citations of answers."""
+"""The numbers of passages, and the citations in answers."""
 
 import re
 from dataclasses import replace

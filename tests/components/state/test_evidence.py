@@ -1,5 +1,3 @@
-"""The evidence of a run."""
-
 import time
 from dataclasses import replace
 

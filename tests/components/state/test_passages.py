@@ -22,7 +22,7 @@ class TestOurForm:
     def test_without_marks_have_their_titles_alone_never_their_source_and_no_error_without_title_or_text(self):
         bare = [Document(id="bare"), Document(id="a", meta={"title": None})]
 
-        # One that claims to be a summary is still a passage.
+        # A passage whose metadata says that it is a summary is still shown as a passage.
         assert passages([document("Alpha", source="local", refined=True)]) == "Title: Alpha\n| About Alpha."
         assert passages(bare) == "Title: Untitled\n\nTitle: Untitled"
 

@@ -1,4 +1,4 @@
-"""The limits of a request, as Python calls meet them; over HTTP see tests/server/test_any_input.py."""
+"""The limits of a request in Python calls; tests/server/test_any_input.py tests them over HTTP."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""The one table of the options of a run, and StateBuilder as plain Haystack sees it."""
+"""The table of a run's options, and StateBuilder's inputs in plain Haystack."""
 
 import pytest
 from haystack import Pipeline

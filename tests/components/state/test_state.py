@@ -1,4 +1,4 @@
-"""What a run carries: values that nobody changes."""
+"""The state of a run, whose values are never changed in place."""
 
 import copy
 from dataclasses import FrozenInstanceError

@@ -1,4 +1,4 @@
-"""The way in: the settings of a pipeline, and how a request narrows them."""
+"""The settings of a pipeline, and how a request narrows them."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class TestRun:
             {"sources": ["web", "archive"], "preferred": "web"},
             {"sources": ("archive", "web"), "preferred": "web", "max_steps": 3},
         ),
-        # Without the preferred source the first allowed one takes its place.
+        # If the preferred source is not allowed, the first allowed one is preferred.
         ({"sources": ["archive", "web"], "max_steps": 0}, {"preferred": "archive", "max_steps": 0}),
     )
     def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self, options: Any, settings: Any):

@@ -1,4 +1,4 @@
-"""The one way from a line of a corpus to a document."""
+"""How a line of a corpus becomes a document."""
 
 import io
 import json

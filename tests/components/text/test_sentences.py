@@ -1,5 +1,3 @@
-"""The sentences of a text."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -45,11 +45,11 @@ class TestMentionedKeys:
 
     @for_each(
         "text, names, others",
-        # One word needs a capital letter, unless the text or its script has none; several words do not.
+        # A single word needs a capital letter, unless the text or the script has none; several words do not.
         ("The comedy of minimum wages in Linz", {"linz", "minimum wages"}, {"comedy"}),
         ("who built the church at karlsplatz", {"karlsplatz"}, set()),
         ("In \u0641\u064a\u064a\u0646\u0627", {"\u0641\u064a\u064a\u0646\u0627"}, set()),
-        # Numbers are no names, nor are function words, unless all of them have capitals.
+        # Numbers and function words are not names, unless all words are capitalised.
         (
             "This was in 1984. It was The End of what is.",
             {"the end"},
@@ -76,7 +76,7 @@ class TestMentionedKeys:
 class TestLongestMentions:
     @for_each(
         "text, known, mentioned",
-        # A title inside a longer one does not count there, and titles that overlap both count.
+        # A title inside a longer mentioned title does not count, but titles that overlap both count.
         ("The New York City marathon", {"new york", "new york city", "york", "city hall"}, ["new york city"]),
         ("New York City, York, New York", {"new york", "new york city", "york"}, ["new york city", "york", "new york"]),
         ("New York City Hall", {"new york city", "city hall", "york"}, ["new york city", "city hall"]),

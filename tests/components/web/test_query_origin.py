@@ -1,4 +1,4 @@
-"""Which messages hold more than a person's question, and which queries are made of something else."""
+"""Which messages are not a person's question, and which queries are not made from the question."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], othe
     first, second = (form.format(words[0]) + " ".join(words) + " a b c?" for words in (one, other))
 
     assert not is_question(f"{first}\n{second}")
-    # Whatever is sent is read.
+    # Every text either has an origin or is a question.
     assert find_origin(text, state(question=text)) or is_question(text)
 
 

@@ -1,4 +1,4 @@
-"""The gate: which query is sent, and which is held back."""
+"""The gate decides which queries are sent and which are held back."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from tests.for_each import for_each
 
 
 def after(*searches: Search) -> State:
-    """A run that made these searches; only the source `web` is external."""
+    """A run with these searches; only the source `web` is external."""
     return replace(state(replace(search_step(), searches=searches)), settings=settings(external=("web",)))
 
 

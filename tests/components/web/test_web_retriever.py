@@ -1,4 +1,4 @@
-"""The web, or the corpus that stands in for it."""
+"""The web, or the corpus in its place."""
 
 from typing import Any
 

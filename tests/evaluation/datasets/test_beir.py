@@ -1,5 +1,3 @@
-"""A corpus of BEIR."""
-
 from pathlib import Path
 
 import pytest

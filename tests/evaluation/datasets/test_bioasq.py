@@ -1,5 +1,3 @@
-"""The yes/no questions of BioASQ."""
-
 import json
 from pathlib import Path
 
@@ -19,7 +17,7 @@ def test_only_yes_no_questions_are_read() -> None:
         question="Is quillase inhibited by brenholmin?",
         answers=("yes",),
         type="yesno",
-        # The third abstract has no snippet, and so no text in the file.
+        # The third abstract has no snippet, so the file has no text of it.
         supporting_ids=("22222222", "11111111"),
         candidate_ids=("22222222", "11111111"),
         dataset="bioasq",

@@ -1,4 +1,4 @@
-"""The published datasets in the one form of the harness."""
+"""The published datasets are read into one format."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ JSON = st.recursive(
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
     max_leaves=10,
 )
-# Keys of all forms, so that records get far before something is wrong with them.
+# The keys of all formats, so that records get far before an error is found.
 KEYS = (
     *("_id", "id", "question", "answer", "answers", "type", "context", "supporting_facts", "evidences", "answer_id"),
     *("paragraphs", "question_decomposition", "question_id", "question_text", "answers_objects", "contexts", "title"),

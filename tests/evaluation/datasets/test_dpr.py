@@ -1,5 +1,3 @@
-"""The Wikipedia of DPR."""
-
 import csv
 import gzip
 from pathlib import Path

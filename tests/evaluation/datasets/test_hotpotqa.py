@@ -1,5 +1,3 @@
-"""HotpotQA as published."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The questions that the IRCoT release drew."""
-
 import json
 from pathlib import Path
 

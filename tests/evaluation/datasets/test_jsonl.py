@@ -1,4 +1,4 @@
-"""The project's own form."""
+"""The project's own format."""
 
 import json
 from dataclasses import replace
@@ -60,11 +60,11 @@ def test_a_question_is_read_with_all_it_has() -> None:
     ("55031181e9bde69634000014", "yesno", "BioASQ/q", "bioasq"),
     ("q1", "", "bioasq/v11/q", "bioasq"),
     ("q1", "", "x/q", ""),
-    # One's own questions, whatever their type and whatever lies above.
+    # A user's own questions, whatever their type and the folders above them.
     ("q1", "yesno", "x/q", ""),
     ("q1", "", "hotpotqa_vs_mine/q", ""),
     ("q1", "", "bioasq/company/handbook/q", ""),
-    # A word of the name of the file.
+    # A word of the file's name names the dataset.
     ("q1", "", "hotpotqa_dev", "hotpotqa"),
     ("q1", "", "dev-musique", "musique"),
     ("q1", "", "mymusiques", ""),
@@ -81,7 +81,7 @@ def test_the_dataset_is_detected_by_the_ids_then_by_folder_and_file(
 def test_the_sources_of_a_corpus_stay_usable(tmp_path: Path) -> None:
     passages = list(read_passages(FOLDER / "corpus.jsonl"))
     assert [passage.meta["source_split"] for passage in passages] == ["local", "both", "web"]
-    # A document's own `source` is where a search found it.
+    # A document's own `source` names the source where a search found it.
     assert all("source" not in passage.meta for passage in passages)
     assert passages[1].meta["year"] == 1990
 

@@ -1,5 +1,3 @@
-"""MuSiQue as published."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""2WikiMultiHopQA as published."""
-
 import shutil
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The first paragraphs of a Wikipedia."""
-
 import json
 from pathlib import Path
 

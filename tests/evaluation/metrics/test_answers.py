@@ -1,4 +1,4 @@
-"""Our scores of an answer."""
+"""Our own scores of an answer."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from prefrag.evaluation.metrics.answers import acc, acc_word, answer_scores, em,
 from prefrag.evaluation.question import Question
 from tests.for_each import for_each
 
-# Words that normalisation, case and word bounds treat in different ways.
+# Words that normalisation, case and word boundaries treat differently.
 TEXTS = st.one_of(
     st.text(max_size=20),
     st.lists(
@@ -92,7 +92,7 @@ class TestF1AndEm:
         ("President Barack Obama", ["Barack Obama"], 0, 0.8),
         # Precision 2/4, recall 2/3.
         ("he was in Paris France", ["Paris, Texas, France"], 0, 2 * 0.4 * (2 / 3) / (0.4 + 2 / 3)),
-        # A word counts as often as both sides have it: shared 1, precision 1/2, recall 1.
+        # A repeated word counts as often as both sides have it: shared 1, precision 1/2, recall 1.
         ("York York", ["York"], 0, 2 / 3),
         ("London", ["Paris"], 0, 0),
         ("1,000", ["1000"], 1, 1),

@@ -1,4 +1,4 @@
-"""The answers that a run gives, and the evidence where it withholds one."""
+"""Scores of the answers that a run gives, and of the evidence if it gives none."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", 
 
 
 def withheld(guess: str = "Bergen", sentence: str = "The yard was in Oslo.", id: str = "alpha") -> dict[str, Any]:
-    """Compose the result of a run whose reader withheld its guess."""
+    """The result of a run whose reader withheld its guess."""
     found = document(id)
     step = replace(
         answer_step(guess), certainty="not_found", probability=0.2, evidence=(Evidence(found, sentence, "yard"),)

@@ -1,4 +1,4 @@
-"""What one run took, counted in results that the components wrote."""
+"""Counts of one run, from results that the components wrote."""
 
 from typing import Any
 

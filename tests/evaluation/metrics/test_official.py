@@ -63,7 +63,7 @@ class TestHotpotQa:
         ("東京 都", "東京", 0, 2 / 3, 1 / 2, 1),
         ("Beyoncé", "Beyonce", 0, 0, 0, 0),
         ("", "Paris", 0, 0, 0, 0),
-        # Nothing is left of either: an exact match whose F1 is 0.
+        # Normalisation leaves nothing on either side: an exact match with an F1 of 0.
         ("", "A", 1, 0, 0, 0),
     )
     def test_is_squad_but_yes_no_and_noanswer_are_all_or_nothing(
@@ -115,7 +115,7 @@ class TestSquad:
 
     @given(answer=TEXTS, golds=GOLDS)
     def test_equals_the_copy_of_the_official_script_in_transformers(self, official: Any, answer: str, golds: list[str]):
-        # That copy is of SQuAD 2.0, whose F1 agrees on no words, as ours and MuSiQue's do.
+        # That copy is of SQuAD 2.0. If no words are left, its F1 is 1, as are ours and MuSiQue's.
         exact = max(official.compute_exact(gold, answer) for gold in golds)
         score = max(official.compute_f1(gold, answer) for gold in golds)
 
@@ -130,7 +130,7 @@ class TestBioasq:
         assert bioasq(answer, gold) == {"accuracy": right}
 
     def test_macro_f1_counts_a_wrong_answer_against_both_labels_and_one_without_questions_as_zero(self):
-        # 3 of 4 yes and 1 of 2 no are right, so 2 are wrong: 6 / (6 + 2) and 2 / (2 + 2).
+        # 3 of 4 yes and 1 of 2 no are right, so 2 are wrong. F1 of yes is 6 / (6 + 2), of no 2 / (2 + 2).
         run = [("yes", 1.0)] * 3 + [("yes", 0.0), ("no", 1.0), ("no", 0.0)]
 
         assert bioasq_macro_f1(run) == pytest.approx(

@@ -1,4 +1,4 @@
-"""Scores of what was found."""
+"""Scores of the retrieved passages."""
 
 from __future__ import annotations
 

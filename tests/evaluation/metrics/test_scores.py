@@ -1,5 +1,3 @@
-"""All scores of one question."""
-
 from typing import Any
 
 from hypothesis import given

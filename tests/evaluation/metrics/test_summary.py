@@ -8,7 +8,7 @@ import pytest
 from prefrag.evaluation.metrics import has_failed, summarise
 from tests.for_each import for_each
 
-# What metrics.json must hold, whatever the dataset.
+# The keys that metrics.json must have for any dataset.
 KEYS = {
     *("n", "acc", "acc_word", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "unparsable", "errors"),
@@ -66,7 +66,7 @@ def test_failed_questions_stay_in_the_denominator_and_are_counted():
 
     assert (summary["n"], summary["errors"]) == (4, 3)
     assert summary["acc"] == summary["em"] == summary["official_f1"] == summary["recall"] == 25
-    # What it took until then was spent.
+    # The calls made before the failure count.
     assert summary["llm_calls"] == (2 + 4 + 0 + 2) / 4
 
 

@@ -1,4 +1,4 @@
-"""The questions about people's own files: their shape, their split, and that the invented files hold their answers."""
+"""The questions about people's own files: their fields and their split, and that the documents have their answers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_there_are_chains_follow_ups_and_several_ways_to_type():
 
 @pytest.mark.slow
 def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
-    pytest.importorskip("pptx", reason="the files of offices come with the extra `files`")
+    pytest.importorskip("pptx", reason="Office files need the extra `files`")
     written = write_organisations(tmp_path / "reported" / "office")
     fitted = write_organisations(tmp_path / "train" / "office", train=True)
     by_suffix = {Path(file["path"]).suffix: file for file in read_organisations()}

@@ -1,4 +1,4 @@
-"""Files and stores that the tests of a pipeline under test share."""
+"""What the tests of a pipeline under test share."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def dev(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The stores that a corpus is put into, without a server."""
+    """The stores for a corpus that need no server."""
     from prefrag.evaluation import corpora
 
     make, stores = corpora.evaluation_indexes, []

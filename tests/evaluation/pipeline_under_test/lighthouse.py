@@ -1,4 +1,4 @@
-"""A question of two hops, its passages, and the set-up of a pipeline that is evaluated on it."""
+"""A two-hop question, its passages, and the set-up of a pipeline that is evaluated on it."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ QUESTION = {
     "answers": ["Pellhaven"],
     "supporting_ids": ["p1", "p2"],
 }
-# Nothing is called there: it only spares loading a model.
+# This server is never called; naming it avoids loading a model.
 SERVER = {"llm": "http://localhost:9/v1", "model": "large"}
 
 

@@ -1,4 +1,4 @@
-"""What of a pipeline can be replaced for an evaluation."""
+"""Which parts of a pipeline an evaluation can replace."""
 
 from typing import Any
 

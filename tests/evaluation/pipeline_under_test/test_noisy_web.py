@@ -44,7 +44,7 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Web:
     index_of([Document(id=one["id"], content=one["text"], meta={"title": one["title"]}) for one in LIGHTS], path)
 
     class Searching(WebRetriever):
-        """The stand-in, found by its path."""
+        """The corpus in place of the web, found by its path."""
 
         def _choose(self) -> Any:
             from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -92,7 +92,7 @@ def test_junk_is_no_gold_passage_and_shares_no_word_with_the_query(web: Web):
     assert len(junk) > 20
     assert "j0" not in junk
     assert not junk & {one["id"] for one in LIGHTS}
-    # All that there is shares a word with this query, so that what was found is shown.
+    # All junk shares a word with this query, so only real results are shown.
     assert {key for key, _ in found(noisy, "Ardal Light cake")} <= {one["id"] for one in LIGHTS}
 
 

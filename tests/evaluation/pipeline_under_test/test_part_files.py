@@ -1,5 +1,3 @@
-"""The files that a pipeline reads besides its YAML and its indexes."""
-
 from pathlib import Path
 from typing import Any
 

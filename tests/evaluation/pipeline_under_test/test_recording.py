@@ -1,4 +1,4 @@
-"""An evaluation that is recorded and replayed."""
+"""Recording and replaying an evaluation."""
 
 import gc
 import json
@@ -19,7 +19,7 @@ QUESTIONS = [evaluation.Question("hp-1", "In which year did the yard that built 
 class TestRecording:
     @pytest.fixture
     def scripted(self, tmp_path: Path) -> Path:
-        """A pipeline whose model and sources reply from scripts; its web is external, its judge another model."""
+        """A pipeline with scripted model and sources. Its web is external, and its judge is another model."""
         text = scripted_yaml(*SCRIPT, verdicts=(verdict(False),), errors={})
         file = tmp_path / "scripted.yaml"
         file.write_text(text, encoding="utf-8")

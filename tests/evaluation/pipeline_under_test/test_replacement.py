@@ -1,4 +1,4 @@
-"""What is put in the place of a pipeline's parts."""
+"""Which parts replace those of a pipeline."""
 
 from pathlib import Path
 

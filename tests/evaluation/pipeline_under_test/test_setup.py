@@ -1,4 +1,4 @@
-"""A pipeline under test: its corpora, its environment and its gold passages."""
+"""Setting up a pipeline under test: its corpora, its environment and its gold passages."""
 
 import os
 from pathlib import Path
@@ -60,7 +60,7 @@ class TestCorpora:
         assert (ended.config["split"], ended.config["web"]) == (True, str(corpus))
 
     def test_a_pipeline_with_one_source_gets_it_whole(self, corpus: Path, dev: Path):
-        # What replaces the web is described wherever something does.
+        # The corpus in place of the web is only named if a source uses it.
         for name, source, web in (("vanilla_local", "local", None), ("vanilla_web", "web", str(corpus))):
             ended = evaluation.run(name, dev, corpus=corpus, llm="simulated", progress=False)
 

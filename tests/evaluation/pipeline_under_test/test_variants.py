@@ -1,4 +1,4 @@
-"""Pipelines under test with changed settings, and the ablations and controls that have names."""
+"""Pipelines with changed settings, and the named ablations and controls."""
 
 from pathlib import Path
 from typing import Any

@@ -26,7 +26,7 @@ def prediction(
     dataset: str = "musique",
     thought: str = "I look it up.",
 ) -> dict[str, Any]:
-    """One line: a search that finds one of two gold passages, and an answer."""
+    """A line of predictions: a search that finds one of two gold passages, and an answer."""
     text = question or f"Who built {id}?"
     documents = [
         {"mark": "[1]", "id": f"{id}-gold", "title": f"Gold of {id}", "content": "It was Beta.", "source": "local"},
@@ -76,12 +76,12 @@ def prediction(
 
 
 def predictions(right: int, n: int = 40, **of_each: Any) -> list[dict[str, Any]]:
-    """Make the given number of questions, the first of them answered right."""
+    """Make the given number of questions; the first ``right`` ones are answered right."""
     made: list[dict[str, Any]] = json.loads(_predictions(right, n, *of_each.items()))
     return made
 
 
-# Scoring takes longer than the rest of a test, and most begin with the same predictions.
+# Scoring takes longer than the rest of a test, and most tests use the same predictions.
 @cache
 def _predictions(right: int, n: int, *of_each: tuple[str, Any]) -> str:
     return json.dumps([prediction(f"q{number:03}", number < right, **dict(of_each)) for number in range(n)])
@@ -118,9 +118,9 @@ def write_run(
 
 
 def write_runs(folder: Path, right: int | list[dict[str, Any]] = 20, **runs: dict[str, Any]) -> list[Run]:
-    """Write runs by their names and read them; what is not given of a run is as in `write_run`.
+    """Write runs by their names, with the defaults of `write_run`, and read them.
 
-    :param right: How many of 40 questions are right where a run does not say its own, or the lines.
+    :param right: How many of 40 questions are right, or the lines; a run may have a value of its own.
     """
     for name, config in runs.items():
         lines = config.pop("right", right)

@@ -1,4 +1,4 @@
-"""Every method against a reference, and what is not compared."""
+"""Every method compared with a reference, and the runs that are not compared."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two runs question by question."""
+"""Comparing two runs question by question."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.evaluation.report.run_folders import SIMULATED, predictions, write_ru
 
 
 def compare_two(folder: Path, first: int | list[dict[str, Any]], second: int | list[dict[str, Any]]) -> Comparison:
-    """Compare PrefRAG with ReAct, by how many answers of theirs are right, or by their lines."""
+    """Compare PrefRAG with ReAct, given how many answers of each are right, or their lines."""
     react, prefrag = write_runs(folder, prefrag={"right": first}, react={"right": second, "pipeline": "react"})
     (comparison,) = compare([(prefrag, react)])
     return comparison
@@ -28,7 +28,7 @@ def test_nothing_right_or_everything_right_is_not_certain(tmp_path: Path) -> Non
 
 def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
     for key, difference in compare_two(tmp_path, 20, 20).differences.items():
-        # Of right and wrong answers, 40 alike do not prove that the next ones are.
+        # If 40 right or wrong answers are the same, that does not prove that further ones are.
         bound = pytest.approx(8.763, abs=1e-3) if key in ("acc", "em") else 0.0
         assert (-difference.interval.low, difference.interval.mean, difference.interval.high) == (bound, 0.0, bound)
         assert difference.verdict == "no difference shown"

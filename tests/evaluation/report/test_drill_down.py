@@ -1,4 +1,4 @@
-"""The questions on which two runs differ."""
+"""The questions that only one of two runs answers right."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.evaluation.report.run_folders import SIMULATED, prediction, write_run
 def drill(
     folder: Path, prefrag: list[dict[str, Any]], react: list[dict[str, Any]]
 ) -> tuple[Comparison, dict[str, Any]]:
-    """Write two runs and compare them; the first of the page is ReAct."""
+    """Write two runs and compare them; ReAct is the first run on the page."""
     runs = write_runs(folder, prefrag={"right": prefrag}, react={"right": react, "pipeline": "react"})
     (comparison,) = compare([(runs[0], runs[1])])
     return comparison, drill_down(runs, [comparison])

@@ -1,4 +1,4 @@
-"""Tables for spreadsheets and for papers."""
+"""The tables for spreadsheets and for papers."""
 
 from __future__ import annotations
 

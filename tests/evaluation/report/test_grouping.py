@@ -1,4 +1,4 @@
-"""Which runs stand together."""
+"""Which runs are grouped together."""
 
 from pathlib import Path
 

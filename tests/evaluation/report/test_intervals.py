@@ -1,5 +1,3 @@
-"""The intervals of the report."""
-
 import math
 
 import numpy as np
@@ -29,7 +27,7 @@ def test_the_same_values_give_the_same_interval_alone_or_beside_others_and_round
     assert (beside.mean, beside.low, beside.high) == pytest.approx((alone.mean, alone.low, alone.high), abs=1e-8)
     assert intervals(values) == intervals(values)
 
-    # Added up in 10,000 orders and weights, equal values give means that differ in the last bit.
+    # Equal values, added in 10,000 orders and with different weights, give means that differ in the last bit.
     (interval,) = intervals(np.full((50, 1), 0.1))
 
     assert interval.low == interval.high
@@ -68,7 +66,7 @@ def test_scipy_gives_the_same_interval_of_every_proportion() -> None:
 
 
 def test_the_interval_of_a_difference_of_few_pairs_is_the_published_one() -> None:
-    # Bentur and others (2009), by Fagerland, Lydersen and Laake (2017), table 8.6; Newcombe (1998).
+    # Examples: Bentur and others (2009), in Fagerland, Lydersen and Laake (2017), table 8.6; Newcombe (1998).
     for better, worse, n, low, high in ((1, 7, 21, -51.72, -2.60), (12, 2, 50, 6.11, 34.47)):
         interval = tango(better, worse, n)
 
@@ -106,7 +104,7 @@ def test_questions_without_a_value_are_out_of_the_mean() -> None:
 
 
 def test_repetitions_are_resampled_within_their_questions() -> None:
-    # Every question is right in one of two repetitions: what is uncertain is the seed, not the question.
+    # Every question is right in one of two repetitions, so the uncertainty is in the seeds, not in the questions.
     values = np.tile([[100.0], [0.0]], (50, 1))
 
     (interval,) = intervals(values, repetitions=2)

@@ -1,4 +1,4 @@
-"""Numbers in digits."""
+"""How numbers are written."""
 
 import math
 

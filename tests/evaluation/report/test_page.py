@@ -1,4 +1,4 @@
-"""The page and the Markdown file."""
+"""The report as a page and as a Markdown file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(2)> </script> | $
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, and the text of the embedded JSON."""
+    """Collects all tags with their attributes, and the text of the embedded JSON."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -41,7 +41,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture
 def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes far longer than all the rest of a report."""
+    """Draw no plots, which take far longer than the rest of a report."""
     monkeypatch.setattr("prefrag.evaluation.report.plots.draw_all", lambda *_: [])
 
 
@@ -147,7 +147,7 @@ def test_every_line_of_a_markdown_table_has_the_same_cells(report: tuple[str, st
 def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
     plots = re.findall(r"<svg.*?</svg>", report[0], re.DOTALL)
 
-    # Accuracy, recall, seconds and judge error, and what other settings have of them.
+    # There are plots for accuracy, recall, seconds and judge error, and for further settings.
     assert len(plots) >= 4
     for plot in plots:
         assert "currentColor" in plot

@@ -1,5 +1,3 @@
-"""The tables of the papers."""
-
 import json
 import re
 from dataclasses import replace

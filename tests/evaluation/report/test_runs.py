@@ -1,5 +1,3 @@
-"""Reading run folders."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What two runs differ in."""
+"""The settings in which two runs differ."""
 
 from pathlib import Path
 from typing import Any

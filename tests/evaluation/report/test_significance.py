@@ -1,4 +1,4 @@
-"""Paired tests and their correction."""
+"""Paired tests, and the correction of their p-values."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,6 @@ def test_scipy_gives_the_same_p(n: int) -> None:
 def test_one_comparison_needs_no_correction_and_several_get_that_of_holm() -> None:
     assert correct([]) == []
     assert correct([0.04]) == [0.04]
-    # The example in Holm's paper would reject the first two at 0.05 and then stop.
+    # In Holm's paper, this example would reject the first two at 0.05 and then stop.
     assert correct([0.01, 0.06, 0.02]) == pytest.approx([0.03, 0.06, 0.04])
     assert correct([0.02, 0.02, 0.9]) == pytest.approx([0.06, 0.06, 0.9])

@@ -1,4 +1,4 @@
-"""Runs of a pipeline over questions about boxes, and what they leave behind."""
+"""Runs over questions about boxes, and the folders that they leave."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions that fail."""
+"""Questions that fail, and how they are asked."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tests.fakes import CALLS
 
 
 def test_only_a_question_of_that_type_asks_for_yes_or_no(tmp_path: Path):
-    # Never the question whose answers happen to be yes: that would give its answer away.
+    # The plain question must not ask for yes or no although its answer is yes: that would give the answer away.
     plain, bioasq = replace(QUESTIONS[0], answers=("yes",)), replace(QUESTIONS[1], answers=("yes",), type="yesno")
 
     run(pipeline(tmp_path, [plain, bioasq]), [plain, bioasq], concurrency=1)

@@ -1,4 +1,4 @@
-"""A run that was stopped, and the same call again."""
+"""Continuing a run that was stopped."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ from tests.python_process import start_python
 
 @contextmanager
 def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> Iterator[subprocess.Popen[str]]:
-    """Another process that runs into a folder, and stands still after some questions."""
+    """Another process that runs into a folder, and hangs after some questions."""
     code = f"import sys; from prefrag import evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
     with start_python("-c", code, boxes, file, output, **{HANG_AFTER: "5"}) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""An evaluation: what it measures, keeps and refuses."""
+"""What an evaluation measures, keeps and refuses."""
 
 import json
 from pathlib import Path

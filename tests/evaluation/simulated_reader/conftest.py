@@ -1,4 +1,4 @@
-"""The reader and its files."""
+"""The simulated reader and its files."""
 
 import json
 from collections.abc import Callable

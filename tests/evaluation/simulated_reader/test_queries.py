@@ -189,7 +189,7 @@ class TestQueriesOfOneKind:
         alike = reader(queries="alike")
         asked = [query for _, query in next_queries(alike, state(HOPS, ["p1"], max_steps=50), 4)]
 
-        # That the yard is what is missing tells nothing: it comes when the names in the text of the Aurora do.
+        # The order does not give away that the yard is missing: it comes with the other names in the Aurora's text.
         assert asked == [HOPS, "Aurora mayor", "Borealis mayor", "mayor Aurora built"]
 
     def test_names_in_a_passage_that_are_no_title_are_searched_too(self, files):

@@ -1,4 +1,4 @@
-"""Whole runs of the shipped pipelines with the simulated reader in the model's place."""
+"""Whole runs of the shipped pipelines with the simulated reader in place of the model."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ from tests.indexes import index_of
 
 METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local", "ircot", "adaptive_rag")
 
-# What each source holds: id, title, text.
+# The passages of each source: id, title, text.
 LOCAL = [
     ("p1", "Aurora", "The Aurora is a log that was built by the yard Borealis."),
     ("p3", "Corvo", "Corvo is a town. Its mayor is Dora Stern."),
@@ -41,7 +41,7 @@ slow = pytest.mark.slow
 
 
 def quick(first: str, *others: str) -> list[Any]:
-    """One method in the quick tests; the others are slow."""
+    """Run one method in the quick tests, and mark the others as slow."""
     return [first, *(pytest.param(name, marks=slow) for name in others)]
 
 
@@ -55,7 +55,7 @@ def index(path: Path, passages: Sequence[tuple[str, str, str]]) -> None:
 
 
 def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str, Any] | None = None) -> Any:
-    """The shipped pipeline: the reader for every model, the indexes in a folder for the sources."""
+    """Load a shipped pipeline with the reader as every model, and the indexes of a folder as sources."""
     parts: dict[str, Any] = {
         "ChatModel": SimulatedReader(**reader),
         "RetrievalSource.retry_policy": RetryPolicy(timeout=20.0),
@@ -88,7 +88,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Build:
-    """As ``build``, over indexes that hold nothing."""
+    """Like ``build``, but with empty indexes."""
     made = make_build(tmp_path)
     for source in ("local", "web"):
         TantivyDocumentStore(path=str(tmp_path / source)).delete_all_documents()
@@ -96,7 +96,7 @@ def empty(tmp_path: Path) -> Build:
 
 
 def everything(value: Any) -> Any:
-    """A result without what the clock and the length of prompts make of it."""
+    """A result without times and without what depends on the length of prompts."""
     if isinstance(value, dict):
         left_out = ("seconds", "prompt_tokens", "completion_tokens")
         return {key: everything(part) for key, part in value.items() if key not in left_out}
@@ -109,7 +109,7 @@ def words(text: str) -> str:
 
 
 def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The queries that hold a gold title or an answer which nobody who had read so far could know."""
+    """The queries that hold a gold title or an answer that nobody could know from what was read before."""
     secrets = [*titles, *(hop.answer for hop in item.decomposition)]
     secrets += [] if item.is_yes_no else item.answers
     documents = {document["id"]: f"{document['title']} {document['content']}" for document in result["documents"]}
@@ -247,7 +247,7 @@ def test_another_seed_is_another_run(build: Build):
 
 @pytest.fixture(scope="module")
 def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, dict[str, str]]]:
-    """Of a dataset the folder with its two indexes, and the titles of its passages; each made once."""
+    """The folder with a dataset's two indexes, and the titles of its passages; made once per dataset."""
     made: dict[str, tuple[Path, dict[str, str]]] = {}
 
     def folder(dataset: str) -> tuple[Path, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Which snippets of a noisy web count as the passages that they were cut from."""
+"""Which snippets of a noisy web count as their whole passages."""
 
 from dataclasses import replace
 

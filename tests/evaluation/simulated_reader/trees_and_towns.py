@@ -1,4 +1,4 @@
-"""Questions with their gold passages, and what the reader replies on them."""
+"""Questions with their gold passages, and the simulated reader's replies to them."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from prefrag.components.state.state import Action, RunSettings, Search, State, S
 from prefrag.evaluation.question import Hop, Question
 from prefrag.evaluation.simulated_reader import SimulatedReader
 
-# A rate over few seeds in the quick tests, and how far off it may be.
+# The quick tests measure a rate over few seeds, so it may be further off.
 AT_A_RATE = pytest.mark.parametrize(("seeds", "off"), [(40, 0.25), pytest.param(400, 0.06, marks=pytest.mark.slow)])
 FORMATS = ("text", "json", "guided", "tools")
 TWO_TOOLS = [
@@ -63,7 +63,7 @@ def filler(number: int) -> Document:
 
 
 def state(question: str, *shown: Sequence[str], max_steps: int = 3) -> State:
-    """A run whose searches have shown these passages, with queries of no meaning."""
+    """A run whose searches showed these passages; its queries have no meaning."""
     settings = RunSettings(sources=("local", "web"), preferred="local", max_steps=max_steps, external=("web",))
     steps = []
     for number, keys in enumerate(shown, start=1):
@@ -94,7 +94,7 @@ def read_step(reader: SimulatedReader, at: State, form: str = "text", **settings
 
 
 def next_queries(reader: SimulatedReader, at: State, many: int, **settings: Any) -> list[tuple[str, str]]:
-    """Return the actions and queries of a run in which nothing more is found."""
+    """Return the actions and queries of a run that finds nothing more."""
     found = []
     for _ in range(many):
         at = Reasoner(reader, **settings).run(state=at)["state"]
@@ -104,7 +104,7 @@ def next_queries(reader: SimulatedReader, at: State, many: int, **settings: Any)
 
 
 def bare(text: str) -> str:
-    """The words of a text, each between two blanks."""
+    """The words of a text with blanks around each, in lower case."""
     return " " + re.sub(r"\W+", " ", text.lower()).strip() + " "
 
 

@@ -1,4 +1,4 @@
-"""The scenario of a company against the web, and what is counted in its runs."""
+"""The scenario of a company and an unfavourable web, and what is counted in its runs."""
 
 import json
 from pathlib import Path
@@ -157,7 +157,7 @@ class TestTable:
 
     @pytest.fixture
     def small(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """The scenario with a question and two opinions."""
+        """The scenario, reduced to a question and two opinions."""
         folder = tmp_path / "small"
         folder.mkdir()
         for name, most in (("company", None), ("web", None), ("questions", 1), ("opinions", 2)):

@@ -1,4 +1,4 @@
-"""The documentation that packages ship, and what is counted of the judge's verdicts on it."""
+"""The study of package documentation, and what is counted of the judge's verdicts."""
 
 import gzip
 import json

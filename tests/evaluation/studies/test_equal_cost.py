@@ -1,4 +1,4 @@
-"""What a loop has over another at the same cost."""
+"""What a loop gains over another at the same cost."""
 
 import re
 from dataclasses import replace
@@ -43,12 +43,12 @@ def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
 
 @for_each(
     "one, other, mean, budgets",
-    # Between two settings a budget is kept to by a mixture of both.
+    # A budget between two settings is met by a mixture of both.
     ([(1, 50), (3, 90)], [(2, 60)], 10.0, (2.0, 2.0)),
     ([(1, 50), (3, 90)], [(1, 40), (3, 80)], 10.0, (1.0, 3.0)),
-    # More steps that only cost more take nothing away.
+    # Further steps that only cost more change nothing.
     ([(1, 50), (3, 90), (4, 80)], [(1, 40), (4, 80)], 16.7, (1.0, 3.0)),
-    # The dearest of one is cheaper than any of the other.
+    # All settings of one loop are cheaper than any of the other.
     ([(0.5, 50), (0.7, 90)], [(1, 25), (2, 95)], 65.0, (1.0, 1.0)),
 )
 def test_accuracy_is_compared_over_the_budgets_that_both_can_keep_to(one, other, mean, budgets):
@@ -87,7 +87,7 @@ def test_a_question_is_compared_with_itself():
 
     found = compare(one, turned, TOTAL.key)
     assert found is not None
-    # That none of 40 differs does not prove that the next ones are alike.
+    # No difference in 40 questions does not prove that further questions are the same.
     assert found.text == "+0.0 (-8.8 to +8.8)"
 
 
@@ -101,7 +101,7 @@ def test_where_few_questions_differ_the_interval_is_tangos_and_p_is_exact():
 
 
 def test_p_is_corrected_for_the_number_of_datasets():
-    # Alone six questions of 40 are beyond chance, on two datasets they are not.
+    # Six of 40 questions differ. That is significant for one dataset, but not after the correction for two.
     held = {"prefrag": curve((1, 65)), "react": curve((1, 50))}
     for one in held.values():
         one.values.update(dict.fromkeys((CALLS.key, TOTAL_WEB.key), one.values[TOTAL.key]))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Which evaluations a matrix makes, and their table."""
+"""Which evaluations the matrix makes, and their table."""
 
 import csv
 import json

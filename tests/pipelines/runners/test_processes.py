@@ -1,4 +1,4 @@
-"""Workers that are killed, that fail, and that outlive nobody."""
+"""Workers that are killed or that fail; none runs longer than its parent."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The protocol of the runners, and the one in this process."""
+"""The protocol of runners, and the runner in this process."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -16,7 +16,7 @@ from tests.pipelines.runners.work import open_nothing, open_work
 
 
 class ByHand(Runner):
-    """A runner whose items end when the test says so."""
+    """A runner whose items end when the test decides."""
 
     def __init__(self, room: int):
         self.room = room
@@ -37,7 +37,7 @@ def test_results_come_as_they_end_or_in_the_order_of_the_items(ordered: bool, gi
         runner.started[item] = Future()
     runner.started["b"].set_result("done")
     results = runner.map(None, "ab", ordered=ordered)
-    # What is to come as it ends gets its "a" only after its "b": a timer alone was late or early on a busy machine.
+    # If results come as they end, "a" ends only after "b" came: a timer was late or early on a busy machine.
     if ordered:
         Timer(0.01, runner.started["a"].set_result, ["done"]).start()
     came = next(results)[0]

@@ -1,4 +1,4 @@
-"""Work that the runners do in the tests."""
+"""Work for the runners in the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.pipelines.runners.processes import Processes
 
 @contextmanager
 def open_work(folder: Path) -> Iterator[Callable[[str], tuple[str, int]]]:
-    """Work that notes each attempt, and dies or fails where the item says so."""
+    """Work that records each attempt, and dies or fails if the item says so."""
 
     def work(item: str) -> tuple[str, int]:
         attempts = folder / item
@@ -31,7 +31,7 @@ def open_work(folder: Path) -> Iterator[Callable[[str], tuple[str, int]]]:
 
 @contextmanager
 def open_nothing(folder: Path) -> Iterator[Callable[[str], str]]:
-    """Work that cannot be built."""
+    """Work that cannot be started."""
     raise ValueError("the pipeline has no judge")
     yield str
 

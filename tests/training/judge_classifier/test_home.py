@@ -1,4 +1,4 @@
-"""Runs over files of one's own, which were cut into many passages."""
+"""Simulated runs over a user's own files, cut into many passages."""
 
 from pathlib import Path
 from typing import Any

@@ -188,7 +188,7 @@ def test_files_of_ones_own_are_learnt_from_and_measured(dataset: Dataset, tmp_pa
 @pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first, second = (written(tmp_path / name) for name in ("first", "second"))
-    # Other ids, so that others are held back there.
+    # Other ids mean that other questions are held back.
     records = [json.loads(line) for line in second.questions.read_text().splitlines()]
     ids = [record["id"] for record in records]
     write_lines(second.questions, ({**record, "id": key} for record, key in zip(records, reversed(ids), strict=True)))
@@ -266,7 +266,7 @@ def test_the_command_reports_the_results(
 
 
 class Counting:
-    """Split texts into words, and record the requests."""
+    """Splits texts into words, and counts the requests."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

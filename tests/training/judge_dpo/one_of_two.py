@@ -7,13 +7,13 @@ import torch
 from accelerate.state import PartialState
 from accelerate.utils import DistributedType
 
-# Threads that wait for each other cost more than so small a model.
+# With so small a model, threads that wait for each other cost more than they save.
 torch.set_num_threads(1)
 _begin = PartialState.__init__
 
 
 def begin(state: PartialState, cpu: bool = False, **others: object) -> None:
-    # Accelerate divides weights between GPUs alone; PyTorch also does between processes.
+    # Accelerate divides weights only between GPUs; PyTorch can also divide them between processes.
     _begin(state, cpu, **others)
     if state.distributed_type is DistributedType.MULTI_CPU:
         state.distributed_type = DistributedType.MULTI_GPU

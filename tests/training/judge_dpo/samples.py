@@ -1,4 +1,4 @@
-"""Questions over two hops, and models that reply by the point of the grid."""
+"""Two-hop questions, and models whose reply depends on the point of the grid."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ Reply = Callable[[str, dict[str, Any]], str]
 
 
 def write_dataset(folder: Path, count: int = 8) -> Dataset:
-    """Write questions of which each needs a town and its river; two in three rivers are in the web alone."""
+    """Write questions that each need a town and its river; two in three rivers are only on the web."""
     sources = [("local", "local" if place % 3 else "web") for place in range(count)]
     return write_rivers(folder, sources, {"id": "w", "title": "Hill", "text": "A hill in the web.", "source": "web"})
 
@@ -26,15 +26,15 @@ def reply(status: bool, analysis: str = "Compared.") -> str:
 
 
 def by_point(prompt: str, parameters: dict[str, Any]) -> str:
-    """True at every other point of the grid, and each reply its own."""
+    """The verdict is True at every other point of the grid, and each reply differs."""
     place = GRID.index((parameters["temperature"], parameters["top_p"]))
     return reply(place % 2 == 0, f"Reply {place}.")
 
 
 class Model:
-    """A model that keeps its calls.
+    """A model that records its calls.
 
-    :param reply: Gives the reply to a prompt and its parameters; one that starts with ``!`` is raised instead.
+    :param reply: Returns the reply to a prompt and its parameters; a reply that starts with ``!`` is raised instead.
     """
 
     model_host = "localhost"

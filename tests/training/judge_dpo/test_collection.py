@@ -1,4 +1,4 @@
-"""From training questions to pairs: runs of a pipeline, nine replies at each judged step, one file."""
+"""From training questions to pairs: runs of a pipeline, nine replies at each judged step, one file of pairs."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_fal
 
 @dataclass(frozen=True)
 class Collection:
-    """A finished collection, which tests only read.
+    """A finished collection, which tests do not change.
 
     :param folder: Its folder.
     :param small: The model that replied.
@@ -64,7 +64,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 @pytest.fixture(scope="module")
 def agreed(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """Of a small model that always says True."""
+    """A collection with a small model that always says True."""
     with pytest.MonkeyPatch.context() as environment:
         folder, small = tmp_path_factory.mktemp("agreed"), Model(lambda prompt, parameters: reply(True))
         environment.setenv("PREFRAG_DATA_DIR", str(folder / "indexes"))
@@ -163,7 +163,7 @@ class TestOwnTrajectory:
     def test_goes_on_with_the_first_reply_where_none_agrees_with_gold(self, tmp_path: Path, agreed: Collection):
         gather(tmp_path, self.OWN, small=Model(lambda prompt, parameters: reply(True)))
 
-        # A model that keeps whatever it finds never reaches the web, so its later steps are others.
+        # A model that keeps everything never reaches the web, so its later steps differ.
         assert [step["prompt"] for step in steps(tmp_path)] != [step["prompt"] for step in steps(agreed.folder)]
 
     def test_is_that_of_gold_where_a_reply_agrees_with_it(self, tmp_path: Path, collected: Collection):
@@ -259,7 +259,7 @@ def test_a_model_that_fails_ends_the_collection_and_the_same_call_tries_again(tm
         gather(tmp_path, count=4, small=Model(lambda prompt, parameters: "!no model there"))
 
     assert gather(tmp_path, count=4, small=Model(thinking=False))["questions_failed"] == 0
-    # Whether the model thinks is kept for its chat template.
+    # The setting for thinking is kept for the model's chat template.
     assert read_lines(tmp_path / "out" / PAIRS)[0]["chat_template_kwargs"] == {"enable_thinking": False}
 
 
@@ -308,7 +308,7 @@ class TestStrongerModel:
         judged = steps(tmp_path)
         assert len(judged) > 3
         assert {step["chosen_by"] for step in judged} == {"model"}
-        # The third of the candidates that say True is the fifth of all.
+        # The third candidate that says True is the fifth of all.
         assert {step["chosen"] for step in judged} == {4}
 
     def test_where_its_choice_cannot_be_read_shared_words_choose(self, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A tiny random model goes all the way: sampled, trained, saved, read again, served."""
+"""A tiny random model is sampled, trained, saved, read again and served."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from prefrag.training.judge_dpo.fit import FitSettings, check_lengths, fit  # no
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter  # noqa: E402
 from prefrag.training.judge_dpo.measure import tokenize_prompt  # noqa: E402
 
-# Threads that wait for each other cost more than so small a model.
+# With so small a model, threads that wait for each other cost more than they save.
 torch.set_num_threads(1)
 
 JUDGED = state(
@@ -54,7 +54,7 @@ def tiny(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def data(folder: Path, tiny: str) -> Path:
-    """Pairs that the tiny model's own replies make, and held-out steps."""
+    """Pairs of the tiny model's own replies, and held-out steps."""
     small = EmbeddedChatGenerator(tiny, context_window=2_048, timeout=300)
     plan = Plan(labels="gold", llm="simulated", canonical=True, top_k=(2, 2), most_true=4, most_false=4, held_out=0.4)
     plan = replace(plan, held_out_steps=2)
@@ -64,7 +64,7 @@ def data(folder: Path, tiny: str) -> Path:
 
 @pytest.fixture(scope="module")
 def lora(folder: Path, tiny: str, data: Path) -> Path:
-    # Steps so large that what they do to the model is seen in its replies.
+    # The steps are so large that they change the model's replies.
     settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=3, reply_tokens=8)
     fit(data, folder / "lora", replace(settings, save_steps=2, log_steps=1))
     return folder / "lora"
@@ -195,7 +195,7 @@ def test_the_trainer_keeps_every_pair_with_the_prompt_that_llama_cpp_serves(tiny
 
 
 def render(generator: EmbeddedChatGenerator, messages: list[dict[str, str]]) -> dict[str, Any]:
-    """The prompt that llama.cpp makes of messages, with its own reading of the model's chat template."""
+    """The prompt that llama.cpp makes from messages, with the model's chat template as llama.cpp reads it."""
     import urllib.request
 
     import xllamacpp
@@ -265,7 +265,7 @@ def test_two_processes_that_share_the_weights_save_float32_that_moved_as_in_one(
         pairs = zip(saved.parameters(), base.parameters(), strict=True)
         return torch.cat([(after - before).flatten() for after, before in pairs])
 
-    # Rounded to 16 bits, the change of three small steps has a cosine of 0.01 to itself.
+    # After rounding to 16 bits, the change of three small steps has a cosine of only 0.01 to the exact change.
     assert torch.nn.functional.cosine_similarity(moved("shared-out"), moved("alone-out"), dim=0) > 0.95
 
 

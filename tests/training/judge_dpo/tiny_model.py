@@ -1,4 +1,4 @@
-"""A tiny random causal model with the tokenizer and the chat template of SmolLM2, as a GGUF file."""
+"""A tiny random language model with the tokenizer and the chat template of SmolLM2, as a GGUF file."""
 
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,12 @@ import numpy as np
 from tests.gguf import GGUF
 
 HIDDEN, FEED_FORWARD, HEADS, KEY_HEADS, LAYERS = 64, 96, 4, 2, 2
-# How much likelier a quotation mark is than another token, so that its texts end after a few words.
+# A quotation mark is this much likelier than other tokens, so that the model's texts end after a few words.
 _QUOTE = 10.5
 
 
 def write_tiny_model(file: Path, seed: int = 3) -> Path:
-    """Write the model; under a JSON schema it gives readable verdicts, True or False by chance."""
+    """Write the model; with a JSON schema it gives readable verdicts, True or False by chance."""
     import gguf
 
     source = gguf.GGUFReader(GGUF)
@@ -41,7 +41,7 @@ def write_tiny_model(file: Path, seed: int = 3) -> Path:
         return draw.normal(0, scale, shape).astype(np.float32)
 
     embedding, output = random(len(tokens), HIDDEN), random(len(tokens), HIDDEN, scale=0.02)
-    # One direction stays the same from the first layer to the last, and only the quotation mark points along it.
+    # One direction stays the same in all layers, and only the quotation mark points along it.
     embedding[:, 0] = 1.0
     output[:, 0] = 0.0
     output[tokens.index('"'), 0] = _QUOTE / np.sqrt(HIDDEN)

@@ -1,4 +1,4 @@
-"""The class of a question: the simplest strategy that answers it."""
+"""Labelling a question with the simplest strategy that answers it."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.for_each import for_each
 from tests.pipelines.scripted import write_yaml
 from tests.training.towns import river, write_dataset, write_lines
 
-# With one passage a retrieval the simulated reader sees how often it has to search.
+# With one passage per retrieval, the simulated reader has to search several times.
 ONE_PASSAGE = Experiment(llm=SIMULATED, top_k=1)
 TOWNS = ["Belba", "Cormo", "Dunri"]
 
@@ -25,7 +25,7 @@ TOWNS = ["Belba", "Cormo", "Dunri"]
 def written(
     folder: Path, *, hops: int = 2, towns: list[str] = TOWNS, start: str = "How long is the river of"
 ) -> Dataset:
-    """Questions over towns and, with two hops, the rivers that only their passages name."""
+    """Questions on towns and, with two hops, on the rivers that only the towns' passages name."""
     questions, corpus = [], []
     for name in towns:
         asked = {"question": f"{start} {name}?", "answers": [f"{name} miles"]}
@@ -40,7 +40,7 @@ def written(
     ({"no_retrieval": True, "single_step": True, "multi_step": True}, "multi_step", ("no_retrieval", True)),
     ({"no_retrieval": False, "single_step": True, "multi_step": True}, "multi_step", ("single_step", True)),
     ({"no_retrieval": False, "single_step": False, "multi_step": True}, "single_step", ("multi_step", True)),
-    # A strategy that does more may do worse.
+    # A strategy with more retrieval may be worse.
     ({"no_retrieval": True, "single_step": False, "multi_step": False}, "multi_step", ("no_retrieval", True)),
     ({"no_retrieval": False, "single_step": False, "multi_step": False}, "single_step", ("single_step", False)),
     ({"no_retrieval": False, "single_step": False, "multi_step": False}, "multi_step", ("multi_step", False)),
@@ -63,7 +63,7 @@ def test_the_simulated_reader_shows_how_often_one_has_to_search(tmp_path: Path, 
 
 
 def strategy(folder: Path, name: str, known: list[str], others: str = "something else", failures: int = 0) -> str:
-    """A pipeline whose model answers questions on these towns rightly."""
+    """A pipeline whose model answers questions on these towns correctly."""
     answers = {f"river of {town}?": f"{town} miles" if town in known else others for town in TOWNS}
     block = replace_parts(
         read_block(find(name)), {"ChatModel": AnsweringChatGenerator(answers, dict.fromkeys(answers, failures))}
@@ -90,7 +90,7 @@ def test_a_model_gives_its_own_labels_what_it_knows_by_heart_among_them(tmp_path
 
 
 def label_by_heart(folder: Path, known: list[str], *others: Any) -> list[LabelledQuestion]:
-    """Label with a model that is asked without retrieval."""
+    """Label with a model that also answers without retrieval."""
     strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(folder, "no_retrieval", known, *others)}
     return label_dataset(written(folder / "towns"), "multi_step", Experiment(), folder / "runs", strategies)
 

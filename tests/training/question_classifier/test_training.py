@@ -26,7 +26,7 @@ TOWNS = [name for name in ALL_TOWNS if not name.endswith("wick")][:13]
 
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Dataset]:
-    """Rivers that take two searches, and towns that take one, asked for in other words."""
+    """Rivers that take two searches, and towns that take one and are asked for in other words."""
     folder = tmp_path_factory.mktemp("datasets")
     return (
         written(folder / "rivers", towns=TOWNS),
@@ -91,7 +91,7 @@ def test_one_class_teaches_nothing():
 @pytest.fixture
 def server() -> Iterator[FakeModelServer]:
     running = FakeModelServer()
-    # It knows one thing by heart.
+    # The model knows one thing by heart.
     running.answers = [(200, completion("Final Answer: Belbaden miles"))]
     yield running
     running.close()

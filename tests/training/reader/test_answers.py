@@ -1,4 +1,4 @@
-"""How the reader's answers are measured, and from which probability on they are given."""
+"""Measuring the reader's answers, and choosing the probability from which they are given."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the reader learns of people's own documents."""
+"""The examples that the reader learns from people's own documents."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""A phase of the encoder's training: how much it reads, and that it learns."""
+"""A phase of the encoder's training: how much it reads, and that the encoder learns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_mean_of_encoders_has_the_mean_of_their_weights(encoder):
 
 def test_an_encoder_that_was_exported_is_trained_on_from_its_weights_and_its_heads_are_exact(encoder, tmp_path):
     for value in encoder.parameters():
-        # As after a training: equal weights are written once.
+        # The weights differ as after a training, because equal weights would be written once.
         torch.nn.init.normal_(value, std=0.02)
     file = tmp_path / "encoder.onnx"
     export_encoder(encoder, file)

@@ -1,4 +1,4 @@
-"""What the encoder of the reader learns from."""
+"""The examples that the reader's encoder learns from."""
 
 from __future__ import annotations
 

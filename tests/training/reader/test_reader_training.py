@@ -1,4 +1,4 @@
-"""A tiny reader, trained from nothing on made-up questions: all steps, no skill."""
+"""A tiny reader is trained from nothing on made-up questions; it takes all steps, but learns no skill."""
 
 from __future__ import annotations
 

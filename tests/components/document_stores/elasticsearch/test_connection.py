@@ -1,5 +1,3 @@
-"""How an Elasticsearch is reached."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the failures of an Elasticsearch report."""
+"""What is reported if Elasticsearch fails."""
 
 import pytest
 from elastic_transport import ConnectionError as ServerUnreachable

@@ -1,4 +1,4 @@
-"""Stores that the tests of the on-disk index start from."""
+"""The stores that the tests of the on-disk index start from."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of its own, with a demo corpus for either source."""
+    """A checkout with a demo corpus for each source."""
     folder = tmp_path / "checkout" / "demo"
     folder.mkdir(parents=True)
     for name in ("local", "web"):

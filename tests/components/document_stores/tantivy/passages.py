@@ -1,4 +1,4 @@
-"""Passages that the tests of the on-disk index start from."""
+"""The passages that the tests of the on-disk index start from."""
 
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ def ids(documents: list[Document]) -> list[str]:
 
 def content(path: Path | None) -> list[str | None]:
     assert path is not None
-    # Written in one call, so in the order of the corpus.
+    # One call writes them, so they are in the order of the corpus.
     return [document.content for document in TantivyDocumentStore(path=str(path)).filter_documents()]
 
 
 def damage(index: Path, kind: str) -> None:
-    """Turn over the bits of an index's files of a kind, in place, but for the end that is read when it is opened."""
+    """Invert an index's files of a kind in place, except for the last bytes, which opening the index reads."""
     for file in index.glob(f"*.{kind}"):
         with file.open("r+b") as data:
             held = data.read()[:-140]

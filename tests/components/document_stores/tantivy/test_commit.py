@@ -46,7 +46,7 @@ class TestLongTexts:
     def test_in_a_large_index_are_searched_by_their_rarest_words(self, birds, monkeypatch):
         monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit.LARGE", 7)
         assert set(ids(birds.search("grey heron tern"))) == {"heron", "tern"}
-        # A word that no document has leaves its place to others.
+        # A word that no document has does not take the place of another word.
         assert set(ids(birds.search("grey heron zebra"))) == {"heron", *(f"grey {n}" for n in range(4))}
 
     def test_in_other_indexes_by_all_words(self, birds):
@@ -64,7 +64,7 @@ class TestFrequencies:
 
     def test_document_frequencies_of_analysed_words(self, store):
         store.write_documents([passage("a", "His decisiveness")])
-        # Stemming the stem again would give another word.
+        # The stem must not be stemmed again, which would give another word.
         assert store.analyze("decisiveness") == ["decis"]
         assert store.analyze("decis") != ["decis"]
         assert store.document_frequencies(store.analyze("decisiveness")) == (1, {"decis": 1})

@@ -1,4 +1,4 @@
-"""Damaged files and a full disk: an error in words, never a panic, and nothing that was kept is lost."""
+"""With damaged files or a full disk, there is a clear error, never a panic, and no stored document is lost."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ def herons(tmp_path: Path) -> Path:
 
 
 class _Unharmed(Exception):
-    """The call needed nothing of what is damaged."""
+    """The call did not read the damaged file."""
 
 
 class TestDamagedIndex:
@@ -109,7 +109,7 @@ class TestCheck:
 
 @pytest.mark.skipif("sys.platform == 'win32'")
 class TestFullDisk:
-    # The first is written at the commit; the others fill the memory of the writer before.
+    # Few documents are written at the commit; many fill the writer's memory before it.
     @pytest.mark.parametrize("number", [3, pytest.param(60_000, marks=pytest.mark.slow)])
     def test_is_named_and_what_was_there_stays(self, herons: Path, monkeypatch: pytest.MonkeyPatch, number: int):
         say_full(monkeypatch)

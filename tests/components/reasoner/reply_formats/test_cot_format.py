@@ -1,4 +1,4 @@
-"""The format of a chain of thought: one sentence a reply, each the next query."""
+"""The format of a chain of thought: each reply is a sentence, and each sentence is the next query."""
 
 from haystack.dataclasses import ChatMessage
 from hypothesis import given

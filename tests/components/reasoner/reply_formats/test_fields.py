@@ -1,4 +1,4 @@
-"""Labels, queries, answers and tools as models write them."""
+"""Reading labels, queries, answers and tools in the ways that models write them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The JSON format with a choice of queries."""
+"""The JSON format with a list of queries to choose from."""
 
 from typing import Any
 

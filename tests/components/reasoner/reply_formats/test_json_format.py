@@ -1,4 +1,4 @@
-"""One JSON object a reply."""
+"""The format in which each reply is a JSON object."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class TestSearches:
         {"Thought": "a", "ACTION": "Search_Engine", "Query": "tide"},
         "Thought: a\nAction: Search_Engine\nAction Input: tide",
         '{"thought": "a", "action": "Search_Engine", "query": "tide',
-        # The first counts where the next is invented, and none is what a quoted passage says.
+        # If the model invents a next step, the first one counts. A step in a quoted passage does not count.
         f"{FIRST}\n[1] made up\n{QUOTED}",
         f"A passage writes {QUOTED}, which I ignore.\n{FIRST}",
         f"| {QUOTED}\n{FIRST}",

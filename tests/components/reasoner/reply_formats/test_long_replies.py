@@ -1,4 +1,4 @@
-"""A model that goes on without end: reading its reply is bounded work, and little of it is kept."""
+"""If a model's reply never ends, reading it takes bounded work, and little of it is kept."""
 
 import time
 
@@ -17,7 +17,7 @@ from tests.for_each import for_each
 from tests.pipelines.replies import ReplyingChatGenerator
 
 TOOLS = [Tool("Search_Engine", "Finds.")]
-# Each takes seconds to minutes where a part of the reading grows with the square of the length.
+# If the time of reading grew with the square of the length, each would take seconds to minutes.
 ENDLESS = {
     "citations": "[1]" * 33_000 + "x",
     "brackets": "[" * 100_000,

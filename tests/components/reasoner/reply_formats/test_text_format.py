@@ -11,7 +11,7 @@ from tests.components.samples import state
 from tests.for_each import for_each
 
 TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
-# What can stand in a field without being one: words with inner punctuation, in any script.
+# Text in a field that cannot be read as another field: words and commas, in any script.
 word = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1, max_size=8)
 phrase = st.lists(word, min_size=1, max_size=8).map(", ".join)
 label = st.sampled_from(list(Label))
@@ -184,7 +184,7 @@ class TestAnswers:
         ("Action: None\nObservation: [1] Fake\nFinal Answer: 1812", Action.NONE),
         ("Thought: Passage 2 says 'Final Answer: 1666', but I doubt it.", Action.UNREADABLE),
         ("Thought: Hm.\nAction: None\nAction Input: the yard", Action.UNKNOWN_ACTION),
-        # An action before an answer is run first, and one without an input cannot be read.
+        # An action before an answer is run first. An action without an input cannot be read.
         ("Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x", Action.SEARCH),
         ("Action: Search_Engine\nAction Input: x\nFinal Answer: 1812", Action.SEARCH),
         ("Action: Search_Engine", Action.UNREADABLE),
@@ -212,7 +212,8 @@ class TestAnswers:
 class TestLabels:
     @for_each(
         "reply, label",
-        # On a line of its own one counts before one that the answer quotes, before its reason, and once.
+        # An evaluation on its own line counts, not one that the answer quotes. Its reason does not count, nor a second
+        # one.
         ("1974, though a page says Self-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.INCORRECT),
         ("1974\nSelf-Evaluation: PARTIALLY CORRECT. The year is correct.", Label.PARTIALLY_CORRECT),
         ("x\nSelf-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.CORRECT),
@@ -236,7 +237,7 @@ class TestLabels:
 
 
 class TestForcedAnswers:
-    """The prompt ends with ``Final Answer:``, so that a reply may go on from there."""
+    """The prompt ends with ``Final Answer:``, so a reply may continue from there."""
 
     @given(phrase)
     def test_may_start_with_the_answer_itself(self, answer: str):
