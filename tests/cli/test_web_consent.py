@@ -15,7 +15,7 @@ from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-ALLOW = "Questions over this index stay away from the web. Allow it with: prefrag index --web"
+ALLOW = "The web is closed for questions on this index. Open it with: prefrag index --web"
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ class TestAsk:
         result = ask("--web")
 
         assert result.exit_code == 2
-        assert "PREFRAG_WEB=off closes the web, and --web cannot open it" in result.stderr
+        assert "PREFRAG_WEB=off closes the web, so --web cannot open it" in result.stderr
 
     @pytest.mark.parametrize("option", [(), ("--web",)])
     @pytest.mark.parametrize("says", [True, False])
