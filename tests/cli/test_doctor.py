@@ -140,7 +140,7 @@ class TestModel:
             *(
                 (
                     completion(thought),
-                    *("length", 0, "It thinks before it replies, and 512 tokens are few for that"),
+                    *("length", 0, "It thinks before it replies, and 512 tokens may be too few for that"),
                     "PREFRAG_LLM_MAX_TOKENS to 4000",
                 )
                 for thought in ("<think>Is it wet? The", "", None)

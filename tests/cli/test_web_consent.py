@@ -119,7 +119,7 @@ class TestAsk:
         monkeypatch.setenv("PREFRAG_WEB", "ask")
         asking = ask()
         assert "web" not in CALLS
-        assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web") == 1
+        assert result.stdout.count("Not searched: web (the web is closed: open it with `prefrag index --web") == 1
         assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in asking.stdout
 
     def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):

@@ -113,7 +113,7 @@ class TestRequest:
         chunks = streamed(client, stream_options={"include_usage": True})
         assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 48)
         response = client.post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
-        assert (response.status_code, "stream_options is not an object" in response.text) == (422, True)
+        assert (response.status_code, "stream_options must be a JSON object" in response.text) == (422, True)
 
     def test_a_question_may_come_in_parts_and_no_field_chooses_the_prompts(self, served: Served):
         parts = [{"type": "text", "text": "Who built"}, {"type": "image_url"}, {"type": "text", "text": "alpha?"}]

@@ -207,7 +207,7 @@ class TestTheFile:
         assert keyring.find(secret) is None
         assert keyring.find("") is None
         assert keyring.is_required
-        assert caplog.text.count("no file of keys") == 1
+        assert caplog.text.count("is gone: all of its keys") == 1
         keys_file().mkdir()
         keyring = Keyring()
         assert keyring.is_required
