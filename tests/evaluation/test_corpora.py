@@ -16,7 +16,7 @@ import prefrag.evaluation.corpora
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
-from prefrag.indexing import Progress
+from prefrag.indexing.report import Progress
 from prefrag.indexing.stores import PassageStore, index_lock
 from tests.for_each import for_each
 from tests.python_process import run_python, start_python

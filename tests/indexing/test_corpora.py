@@ -10,10 +10,10 @@ from prefrag.components.document_stores.tantivy import analysis, schema
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.text import passage_record
-from prefrag.indexing import Progress, corpora, index, list_documents, prune
+from prefrag.indexing import corpora, index, list_documents, prune
 from prefrag.indexing.corpora import PassageIds, contains_id, read_ids
 from prefrag.indexing.discovery import is_corpus
-from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport
+from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport, Progress
 from prefrag.indexing.stores import PassageStore
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts

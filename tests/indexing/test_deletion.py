@@ -8,7 +8,8 @@ import pytest
 from haystack import Document
 
 from prefrag.components.errors import BadInput
-from prefrag.indexing import PrunePlan, delete_documents, index, list_documents, prune
+from prefrag.indexing import delete_documents, index, list_documents, prune
+from prefrag.indexing.report import PrunePlan
 from prefrag.indexing.stores import open_passages
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts

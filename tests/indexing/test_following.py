@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.indexing import IndexReport, list_documents
+from prefrag.indexing import list_documents
 from prefrag.indexing.folder_collection import find_collection
 from prefrag.indexing.following import Drives, find_drives, follow_changes, is_mounted
+from prefrag.indexing.report import IndexReport
 from tests.indexing.samples import Make, line
 
 
