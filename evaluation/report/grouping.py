@@ -63,9 +63,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return a run's setting; values that the run does not use are the usual or, if no run has those, the commonest
-    ones.
-    """
+    """Return a run's setting; what the run does not use gets the usual value or, if no run has it, the commonest."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]
