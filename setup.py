@@ -14,7 +14,7 @@ if missing:
     raise SystemExit(f"Nothing is built, because {', '.join(missing)} would be missing: build in a whole checkout.")
 
 folders = {"prefrag": "prefrag", **{f"prefrag.{name}": name for name in (*CODE, *DATA)}}
-# These include folders without code, such as that of the page.
+# These include folders without Python code, such as `server/page`.
 inner = [
     f"{name}.{part}"
     for name in CODE

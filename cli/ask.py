@@ -33,7 +33,7 @@ DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suit
 
 
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]
-SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search (repeatable). By default all.")]
+SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search (repeatable); by default all.")]
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
 TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
 MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
@@ -47,21 +47,19 @@ DeadlineOption = Annotated[
 ]
 WebOption = Annotated[
     bool | None,
-    typer.Option("--web/--no-web", help="Whether questions may go to the web. By default as stored with the index."),
+    typer.Option("--web/--no-web", help="Whether questions may go to the web; by default, the index's own setting."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label.")]
 
 
 def ask(
-    question: Annotated[
-        str | None, typer.Argument(help="The question; with the demo, by default its first question.")
-    ] = None,
+    question: Annotated[str | None, typer.Argument(help="The question; only the demo has one by default.")] = None,
     pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
     ] = None,
     web_corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that replaces the web.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of the web.")
     ] = None,
     index: IndexOption = None,
     source: SourceOption = None,
@@ -78,7 +76,7 @@ def ask(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
     ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Add the whole trace.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Also print the whole trace.")] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Answer a question, showing each step as it happens."""
@@ -239,7 +237,7 @@ def _choose_demo_question() -> str:
 
     chosen = settings.index or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
-        raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
+        raise BadInput('Give a question: prefrag ask "QUESTION". Only the demo has a default one: --index demo.')
     return DEMO_QUESTION
 
 

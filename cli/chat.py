@@ -16,7 +16,6 @@ from prefrag.cli.kept_model import offer_model
 from prefrag.cli.web_consent import is_terminal, set_web
 from prefrag.components.errors import BadInput
 
-# Heavy modules are imported where they are used, so that --help is instant.
 _HELP = """\
 /sources         which sources are searched; /sources NAME ... chooses some, /sources all chooses all again
 /web on|off      whether the next questions may go to the web
@@ -42,8 +41,7 @@ def chat(
 ) -> None:
     """Answer questions one after another, each in the light of the earlier ones; /help lists the commands.
 
-    Without a terminal, each line of standard input is a question, and the exit code is that of the first one that
-    failed.
+    Without a terminal, each line of standard input is a question; the first one that fails sets the exit code.
     """
     options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
@@ -76,7 +74,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question, or run a command."""
+        """Answer a question or run a command; False ends the conversation."""
         if line in ("/quit", "/exit"):
             return False
         try:
@@ -97,7 +95,7 @@ class Conversation:
         code = ANSWERED if is_terminal() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
-            # A normal exit would wait for the thread in which a model still works on an abandoned question.
+            # A normal exit would wait for the thread in which a model still works on a question that was given up.
             os._exit(code)
         self._runner.close()
         raise typer.Exit(code)
@@ -108,7 +106,7 @@ class Conversation:
 
         printer = RunPrinter(console(), self._quiet)
         if not is_terminal():
-            # Without a prompt, the question has not been shown yet.
+            # Without a prompt, nothing has shown the question yet.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
@@ -131,7 +129,7 @@ class Conversation:
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch
             set_web(words == ("on",))
-            typer.echo(f"The web is {words[0]}.")
+            typer.echo(f"The web is {'open' if words[0] == 'on' else 'closed'}.")
         elif command == "help":
             typer.echo(_HELP)
         else:
@@ -152,7 +150,7 @@ class Conversation:
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
     if ask.is_extractive(pipeline):
-        terminal.print("No language model is set, so a reader answers.")
+        terminal.print("No language model is set, so a reader looks for the answers in the passages.")
     terminal.print("Ask a question. /help lists the commands, Ctrl-D quits.", style="dim")
 
 

@@ -24,12 +24,10 @@ from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import kept_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
-from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
     data_directory,
-    index_path,
     name_others,
 )
 from prefrag.components.errors import Missing
@@ -42,9 +40,10 @@ from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, s
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.components.tracing import sent_to_tracing
+from prefrag.pipelines.run_labels import name_index
 from prefrag.version import find_version
 
 Status = Literal["ok", "note", "problem"]
@@ -82,7 +81,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about one part."""
+    """The result of one check."""
 
     part: str
     status: Status
@@ -97,7 +96,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
     stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
-        # List them before opening anything, so that a stand-in for the web is not among them.
+        # Listed before anything is opened, because an opened stand-in for the web would be listed too.
         stores = find_stores(pipeline)
         embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
@@ -126,8 +125,8 @@ def _check_data() -> Finding:
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if os.access(place, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
-    advice = "To index there, or to build the demo, set PREFRAG_DATA_DIR to a folder of yours."
-    return Finding("data", "note", f"{folder} cannot be written", advice)
+    advice = "To index documents or use the demo, set PREFRAG_DATA_DIR to a folder that you can write to."
+    return Finding("data", "note", f"{folder} cannot be written to", advice)
 
 
 def _check_settings(name: str) -> Iterator[Finding]:
@@ -138,11 +137,11 @@ def _check_settings(name: str) -> Iterator[Finding]:
     if file := find_dotenv(usecwd=True):
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
         if unread := [variable for variable in named if variable not in os.environ]:
-            text = f"{file} sets {', '.join(unread)}, which only serve and mcp read"
-            yield Finding("settings", "note", text, "Export them for ask and the other commands.")
+            text = f"{file} sets {', '.join(unread)}, but ask, chat and index do not read that file"
+            yield Finding("settings", "note", text, "Export them as environment variables for these commands.")
     if settings.auto_trace or sent_to_tracing():
-        what = "with the words of each run" if settings.trace_content else "without words of a run"
-        yield Finding("tracing", "note", f"Spans are sent where a tracer is set up, {what}")
+        what = "with the words of each run" if settings.trace_content else "without the words of a run"
+        yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {what}")
     if log := audit_log():
         try:
             open_to_others = check_audit_log()
@@ -154,30 +153,23 @@ def _check_settings(name: str) -> Iterator[Finding]:
 
 
 def _check_index(store: Any) -> Finding:
-    name = _name_index(store)
+    name = name_index(store)
     way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --index {name}")
     try:
         store.check()
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), f"Make it with: {way}{name_others()}", Missing.exit_code)
+        return Finding("index", "problem", str(error), name_others(name).strip(), Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
     text = f"{name} holds {counted(count, 'passage')}{', embedded' if vectors else ''}"
     if name == DEMO_INDEX:
-        return Finding("index", "note", f"{text} of the invented documents of the demo", f"For your own: {way}")
+        return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")
     if not count:
         return Finding("index", "note", text, f"Fill it with: {way}")
     return Finding("index", "ok", text)
-
-
-def _name_index(store: Any) -> str:
-    if store.path is not None:
-        return str(store.path)
-    chosen = store.index or settings.index
-    return chosen or (DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX)
 
 
 def _warm_up(name: str, pipeline: Any) -> Finding:
@@ -227,13 +219,13 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         seconds = time.monotonic() - began
         place = f"{server.model} at {server.address}"
         if read_choice() == (server.base_url, server.model):
-            place += f", as it was chosen at the first question ({kept_file()}),"
+            place += f", chosen at the first question ({kept_file()}),"
         findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
-            advice = "PREFRAG_REMOTE_MODEL=off refuses that; PREFRAG_LOCAL_HOSTS names hosts that are yours."
+            advice = "If that host is yours, name it in PREFRAG_LOCAL_HOSTS; PREFRAG_REMOTE_MODEL=off refuses others."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
         if listed and server.model not in listed:
-            text = f"The server does not list {server.model}, but {', '.join(listed[:_NAMED_MODELS])}"
+            text = f"The server lists {', '.join(listed[:_NAMED_MODELS])}, but not {server.model}"
             findings.append(Finding(part, "note", text))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
@@ -255,11 +247,11 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
         if limit >= _TOKENS_TO_THINK:
             return [Finding(part, "ok", f"It thinks before it replies, and may write {limit:,} tokens")]
         advice = f"Set {model.limit_setting} to {_TOKENS_TO_THINK} or more, or {prefix}THINKING=off."
-        text = f"It thinks before it replies, and {limit:,} tokens are few for that"
+        text = f"It thinks before it replies, and {limit:,} tokens may be too few for that"
         return [Finding(part, "note", text, advice)]
     if model.structured_output == "json_schema" and not isinstance(read_object(text), dict):
         advice = f"Set {prefix}STRUCTURED to json_object or off."
-        return [Finding(part, "note", "The server does not hold replies to a JSON schema", advice)]
+        return [Finding(part, "note", "The server does not make replies follow a JSON schema", advice)]
     return []
 
 
@@ -267,14 +259,14 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
     stated, used = stated_window(server), model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        why = f"as {setting} sets it" if model.sets_context else f"a guess, which {setting} corrects"
-        return f"its server states no window, and {used:,} tokens are used, {why}"
-    why = f" as {setting} sets it," if used < stated else ""
-    return f"{used:,} tokens are used,{why} of the {stated:,} that its server states"
+        how = f"used, as {setting} says" if model.sets_context else f"assumed; {setting} corrects a wrong guess"
+        return f"its server states no context window, so {used:,} tokens are {how}"
+    why = f", as {setting} says" if used < stated else ""
+    return f"it may use {used:,} of the {stated:,} tokens that its server states{why}"
 
 
 class _Probe(ChatModel):
-    """Calls the model as a run does, but briefly and once."""
+    """Calls the model as a run does, but only once and with a short deadline."""
 
     retries = 0
 
@@ -317,26 +309,28 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
 async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
     sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
     named = {source.name: source for source in sources}
-    return [await _check_source(source, online) for source in named.values()]
+    find_closed = getattr(pipeline.get_component("start"), "closed_sources", lambda: ((), ""))
+    closed, reason = await asyncio.to_thread(find_closed) if sources else ((), "")
+    return [await _check_source(one, online, reason if name in closed else "") for name, one in named.items()]
 
 
-async def _check_source(source: RetrievalSource, online: bool) -> Finding:
-    if web_setting() == "off":
-        return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
+async def _check_source(source: RetrievalSource, online: bool, why_closed: str) -> Finding:
+    if why_closed:
+        return Finding(source.name, "ok", why_closed[0].upper() + why_closed[1:])
     if not source.leaves_machine:
-        return Finding(source.name, "ok", "A local index stands in for the web, and also gets names from passages")
-    if not source.gate.is_open:
-        return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
+        text = "A local index stands in for the web; its queries may hold names from your passages"
+        return Finding(source.name, "ok", text)
+
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
-    asks = ", after a question at the terminal" if web_setting() == "ask" else ""
+    asks = ", each after you agree at the terminal" if web_setting() == "ask" else ""
     text = f"Questions may go to the web ({provider}){asks}"
     if not online or asks:
-        return Finding(source.name, "ok", text, "" if online else "To try whether it answers, use --online.")
+        return Finding(source.name, "ok", text, "" if online else "To check whether it answers, use --online.")
     try:
         async with asyncio.timeout(_WEB_SECONDS):
             found = await asyncio.to_thread(source.retriever.run, query="weather")
     except Exception as error:
-        advice = "Runs go on without it: see whether this machine reaches the internet."
+        advice = "Runs go on without it. Check whether this machine reaches the internet."
         return Finding(source.name, "note", f"{text}, but it does not answer: {str(error) or 'no reply'}", advice)
     return Finding(source.name, "ok", f"{text}, and it answers (results: {len(found['documents'])})")
 
@@ -375,31 +369,31 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     from prefrag.server.key_index import KEY_INDEX, KeysUnread, is_open_to_others
     from prefrag.server.keys import are_shared, keys_file, read_keys
 
-    advice = "Beyond this machine, and behind any proxy or tunnel, serve needs one: prefrag keys add NAME"
+    advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
     except (ValueError, KeysUnread) as error:
-        return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
+        return Finding("keys", "note", str(error), "Until this is mended, serve does not start, or refuses these keys.")
     if are_shared():
         if is_open_to_others():
-            text = f"Whoever reaches Elasticsearch can read the hashes of the keys ({KEY_INDEX}) and change them"
+            text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
             return Finding("keys", "note", text, "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():
             text = f"{keys_file()} is no longer used, but still makes serve require keys here"
-            return Finding("keys", "note", text, "Make new keys with prefrag keys add, and delete it.")
+            return Finding("keys", "note", text, "Make new keys with prefrag keys add, then delete that file.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
-        return Finding("keys", "note", "There are no keys, but PREFRAG_REQUIRE_KEY is on: prefrag keys add NAME")
+        return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
     shares = (
         not are_shared()
         and settings.keys_file is None
         and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
     )
     if not named and not kept and shares:
-        text = "There are no keys here, so serve requires none, even if another server of this Elasticsearch does"
-        return Finding("keys", "note", text, "On each of several servers set PREFRAG_STATE=elasticsearch.")
+        text = "There are no keys here, so serve requires none, even if another server on this Elasticsearch does"
+        return Finding("keys", "note", text, "If there are several servers, set PREFRAG_STATE=elasticsearch on each.")
     if not named and not kept:
-        return Finding("keys", "ok", "There are no keys, so serve only answers this machine", advice)
+        return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice)
     text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
     return Finding(
         "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
@@ -409,7 +403,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        # Ignore the environment: its proxy is not for this machine.
+        # A proxy named in the environment is not meant for this machine.
         async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
     except (httpx.HTTPError, TimeoutError, ValueError):
@@ -418,5 +412,5 @@ async def _check_serve(port: int) -> Finding:
     if status == "ready":
         return Finding("serve", "ok", f"prefrag serve is ready at {address}")
     if status == "not ready":
-        return Finding("serve", "note", f"prefrag serve runs at {address} and is not ready", f"See {address}/ready.")
-    return Finding("serve", "ok", f"prefrag serve does not run on port {port}", "Start it with: prefrag serve")
+        return Finding("serve", "note", f"prefrag serve runs at {address} but is not ready", f"See {address}/ready.")
+    return Finding("serve", "ok", f"prefrag serve is not running on port {port}", "Start it with: prefrag serve")

@@ -15,7 +15,7 @@ from prefrag.components.text.one_line import one_line
 if TYPE_CHECKING:
     from prefrag.cli.checks import Finding
 
-# In words too, for readers who cannot see the sign or its colour.
+# With words, for readers who cannot see the sign or its colour.
 _SIGNS = {"ok": ("\u2713 ok", "green"), "note": ("! note", "yellow"), "problem": ("\u2717 problem", "bold red")}
 _WIDTH = 9
 
@@ -27,13 +27,13 @@ def examine_installation(
     index: IndexOption = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of `prefrag serve`.")] = 1416,
     online: Annotated[
-        bool, typer.Option("--online", help="Search the web once for 'weather', where it is allowed.")
+        bool, typer.Option("--online", help="Search the web once for 'weather', if the web is open.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
 
-    It exits with 0 if `prefrag ask` will work, and otherwise with the exit code that it would end with. If a model
+    The exit code is 0 if `prefrag ask` will work, and otherwise the one that `prefrag ask` would end with. If a model
     server is set, it is called twice, with a question that says nothing about your documents.
     """
     # Heavy modules are imported where they are used, so that --help is instant.
@@ -61,6 +61,6 @@ def _print(finding: Finding) -> None:
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]
-    # What to do about it goes at the end of the same line.
+    # The advice goes at the end of the same line.
     text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
     console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

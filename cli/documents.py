@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +12,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
-from prefrag.cli.web_consent import choose_web_answer, is_terminal
+from prefrag.cli.web_consent import choose_web_answer, is_terminal, options_of
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
@@ -27,7 +28,7 @@ _MOST_KINDS = 10
 
 
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, else the demo's.")
+    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, or else the demo.")
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
@@ -53,16 +54,16 @@ def index_documents(
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
+        bool, typer.Option("--prune", help="Also delete passages of these paths whose file or line is gone.")
     ] = False,
     rebuild: Annotated[
         bool,
         typer.Option("--rebuild", help="Fill a new index beside the old one and swap them (--store elasticsearch)."),
     ] = False,
     dense: Annotated[
-        bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
+        bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model that the pipeline uses.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that convert and embed; by default only this one.")
     ] = None,
@@ -72,7 +73,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents; running it again only adds what is new or changed, and lists files that are gone."""
+    """Index documents. Run again, it only adds what is new or changed, and lists files that are gone."""
     from prefrag import indexing
     from prefrag.indexing.index_list import keep_web_answer
     from prefrag.indexing.report import indexing_bar
@@ -84,13 +85,13 @@ def index_documents(
         if web is None:
             raise BadInput("Give the files or folders to index.")
         keep_web_answer(web, name, store)
-        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
+        typer.echo(f"Index {name}: the web is {'open' if web else 'closed'} for its questions.")
         return
     answer = choose_web_answer(web, name, store)
     if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
-            "--rebuild is for one index of --store elasticsearch. Make an embedded index under another name, and set "
-            "PREFRAG_INDEX to that."
+            "--rebuild needs --store elasticsearch and no --split-sources. To rebuild an embedded index, make it under "
+            "another name and set PREFRAG_INDEX to that name."
         )
 
     runner = make_runner(workers=workers, ray=ray)
@@ -128,7 +129,7 @@ def index_documents(
 
         rebuild_index(name, fill_new, language=language, dense=dense)
         report = reports[0]
-        typer.echo(f"Index {name}: the new one answers in place of the old.")
+        typer.echo(f"Index {name}: the new one has replaced the old one.")
     else:
         report = fill(name)
     raise typer.Exit(_exit_code(report))
@@ -155,7 +156,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # An index in Elasticsearch has no folder in which they could be kept.
+    # Skipped files are noted in the folder of an index, which an index in Elasticsearch does not have.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
@@ -182,7 +183,11 @@ def delete_documents(
             "is followed again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. To see what is: prefrag documents list")
+        known = {Path(one.path).name: one.path for one in indexing.list_documents(name, store) if one.path}
+        near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
+        advice = f"To see what is: prefrag documents list{options_of(name, store)}"
+        advice = f"Did you mean '{known[near[0]]}'?" if near else advice
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
 
 
 def prune_documents(
@@ -222,7 +227,7 @@ def list_indexes(
         if entry.problem is not None:
             console(stderr=True).print(f"{entry.name}: {one_line(entry.problem)}", style="yellow", markup=False)
             continue
-        web = {True: "web", False: "no web", None: "web not decided"}[entry.web]
+        web = {True: "web open", False: "web closed", None: "web not decided"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
         typer.echo(
             f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "

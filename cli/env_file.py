@@ -13,7 +13,7 @@ def load_env_file() -> None:
 
 
 def find_unknown_settings(*files: Path) -> list[str]:
-    """Find variables that look like settings but are not, and that no pipeline of the user's reads either."""
+    """List, a sentence each, variables that look like settings but that neither prefrag nor the user's YAML reads."""
     from prefrag.components.settings import check_settings
 
     if not check_settings():

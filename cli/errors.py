@@ -1,4 +1,4 @@
-"""End a command with its exit code, and with one line on stderr for an error."""
+"""Turn an error of a command into one line on stderr and an exit code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +19,11 @@ EXIT_CODES = (
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
+    """Report an error in one line and with its exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
     try:
         yield
     except (typer.Exit, BrokenPipeError):
-        # A consumer such as `head` may stop early: the framework then ends quietly, with 1.
+        # The reader of a pipe, such as `head`, may stop early; Typer then ends quietly, with code 1.
         raise
     except (KeyboardInterrupt, typer.Abort):
         print_error(PrefragError("Interrupted."))
@@ -41,7 +41,8 @@ def print_error(error: Exception) -> None:
     """Print an error in one line on stderr."""
     from rich.text import Text
 
-    message = one_line(str(error) or type(error).__name__)
+    notes = filter(None, map(str.strip, getattr(error, "__notes__", ())))
+    message = one_line(". ".join([str(error) or type(error).__name__, *notes]))
     console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _UNREADABLE = "unreadable"
 RatingOption = Annotated[
-    Literal["up", "down"] | None, typer.Option(help="Only what users liked, or only what they did not.")
+    Literal["up", "down"] | None, typer.Option(help="Only answers that users liked, or only those they did not.")
 ]
 IndexOption = Annotated[
     str | None, typer.Option("--index", metavar="NAME", help="Only questions on this index; by default on all.")
@@ -54,7 +54,7 @@ def export_feedback(
     ] = "evaluation",
     index: IndexOption = None,
 ) -> None:
-    """Write the questions whose right answer is known to a file for `prefrag evaluate` or `prefrag train`."""
+    """Write the questions that have a known right answer into a file for `prefrag evaluate` or `prefrag train`."""
     from prefrag.evaluation.datasets import write_jsonl
 
     load_env_file()
@@ -80,9 +80,7 @@ def export_feedback(
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     if len(collections := sorted({collection for collection, _ in questions})) > 1:
-        typer.echo(
-            f"They are on several indexes ({', '.join(collections)}): export each with --index to use it.", err=True
-        )
+        typer.echo(f"They are on several indexes ({', '.join(collections)}): export each alone with --index.", err=True)
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
@@ -108,7 +106,7 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _lacks_passages(feedback: KeptFeedback) -> str:
-    """Give the reason why training would refuse the feedback: its index lacks what the answer cites."""
+    """Explain why training would refuse the feedback; empty if the index holds the passages that the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
         return "without a liked answer that cites an indexed passage"

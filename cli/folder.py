@@ -16,7 +16,7 @@ _HOST = "127.0.0.1"
 
 def follow_folder(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder; ./NAME if it is named like a command.")],
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 1416,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the folder does not suffice."),
@@ -32,11 +32,13 @@ def follow_folder(
 
     collection = find_collection(folder)
     answer = choose_web_answer(web, collection, "tantivy")
-    # Away from a terminal nobody was asked: the web stays closed, and the question comes at a terminal later.
+    # Without a terminal nobody was asked: the web stays closed, and the next start at a terminal asks.
     if answer is not None and (web is not None or is_terminal()):
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
     typer.echo(f"{folder} is the collection {collection}. Ctrl-C ends.", err=True)
+    # At a terminal the lines of each request would bury what became of the files.
+    os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
 
 
@@ -55,4 +57,4 @@ def _check_folder(folder: Path) -> None:
         raise Missing(f"The folder {folder} cannot be read ({error.strerror}).") from error
     data = Path(os.path.realpath(data_directory()))
     if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
-        raise BadInput(f"{folder} holds the indexes themselves, in {data}: choose a folder within it or another one.")
+        raise BadInput(f"{folder} holds prefrag's own indexes ({data}): choose another folder, or one inside it.")

@@ -16,14 +16,14 @@ _SHOWN_MODELS = 20
 
 
 def kept_file() -> Path:
-    """Find the file that keeps the choice."""
+    """Find the file that holds the user's choice."""
     from prefrag.components.document_stores.tantivy.index_location import data_directory
 
     return data_directory() / "model.json"
 
 
 def read_choice() -> tuple[str, str] | None:
-    """Read the choice."""
+    """Read the base URL and the model that were chosen: both empty after a no, None if nobody has been asked yet."""
     try:
         kept = json.loads(kept_file().read_text(encoding="utf-8"))
         base_url, model = kept.get("base_url", ""), kept.get("model", "")
@@ -33,7 +33,7 @@ def read_choice() -> tuple[str, str] | None:
 
 
 def use_kept_model() -> None:
-    """Use the server that was chosen, if the environment names no model."""
+    """Set the environment to the chosen server and model, unless it names a model already."""
     choice = None if names_model() else read_choice()
     if choice is not None and all(choice):
         os.environ[BASE_URL], os.environ[MODEL] = choice
@@ -61,7 +61,7 @@ def offer_model() -> None:
 
 
 def keep_model(server: LocalServer | None, model: str) -> None:
-    """Keep a choice."""
+    """Store the user's choice; without a server, that no model is to be used."""
     kept = {} if server is None else {"base_url": server.base_url, "model": model}
     kept_file().parent.mkdir(parents=True, exist_ok=True)
     kept_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

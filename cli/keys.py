@@ -29,7 +29,7 @@ def add(
     load_env_file()
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
     typer.echo(secret)
-    note = f"Give it to its user now: only a hash of it is kept, in {place_of_keys()}. It works at once."
+    note = f"Pass it on now, because only its hash is kept, in {place_of_keys()}. It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
 
 
@@ -46,7 +46,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
     for key in keys:
         allows = [
             "all collections" if key.collections is None else ", ".join(key.collections),
-            "web" if key.web else "no web",
+            "web open" if key.web else "web closed",
             "writes" if key.writes else "reads",
             f"made {key.made.date()}",
         ]

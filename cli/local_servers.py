@@ -23,19 +23,19 @@ class LocalServer:
 PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
 # What each program gives as the owner of its models.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
-# A service like this one lists its pipelines as models.
+# Hayhooks, and so `prefrag serve`, lists its pipelines as models.
 _NO_MODELS = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
-    """Ask every port for its models, all at once, and only on the loopback interface."""
+    """Ask all ports for their models at the same time, only on the loopback interface."""
     ports = PORTS if ports is None else ports
     with ThreadPoolExecutor() as threads:
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
-    """Read the names from a server's list of models."""
+    """Read the entries with a name from a server's list of models."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []
@@ -43,7 +43,7 @@ def list_models(content: Any) -> list[Mapping[str, Any]]:
 
 
 def _ask(port: int, program: str) -> LocalServer | None:
-    # Imported here, because most commands need no client.
+    # Imported here, because most commands need no HTTP client.
     import httpx
 
     from prefrag.components.generators.context_window import get_json

@@ -32,7 +32,7 @@ from prefrag.version import find_version
 
 def list_pipelines(
     draw: Annotated[
-        str | None, typer.Option(help="Draw this pipeline, a name or a YAML file, as a Mermaid flowchart.")
+        str | None, typer.Option(help="Print this pipeline (a name or a YAML file) as a Mermaid flowchart.")
     ] = None,
 ) -> None:
     """List the names of the pipelines, or draw one."""

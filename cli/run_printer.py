@@ -20,7 +20,7 @@ from prefrag.pipelines.trace_text import trace_text
 
 
 class RunPrinter:
-    """Print a run for people."""
+    """Prints a run, step by step, for people."""
 
     STYLES = {
         "thought": "italic",
@@ -48,7 +48,7 @@ class RunPrinter:
         self._step = 0
 
     def print_question(self, question: str, without_model: bool) -> None:
-        """Print the beginning of a run."""
+        """Print the question and, without a model, how to set one."""
         if self._quiet:
             return
         self._print(f"Question: {one_line(question)}", "bold")
@@ -114,7 +114,7 @@ class RunPrinter:
         self._print(references.NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        # A reader's guess, which has a probability, is kept in the result and not shown.
+        # A guess with a probability is the reader's: the result holds it, but it is not shown.
         if (guess := result.get("guess")) and result.get("probability") is None:
             self._print(f"A guess: {one_line(guess)}", "dim")
 

@@ -16,7 +16,7 @@ PipelineOption = Annotated[
     typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve (repeatable), or `all`; by default prefrag."),
 ]
 PipelinesDirOption = Annotated[
-    Path | None, typer.Option(help="A folder of your own YAML pipelines, like PREFRAG_PIPELINES_DIR.")
+    Path | None, typer.Option(help="A folder of your own YAML pipelines (PREFRAG_PIPELINES_DIR).")
 ]
 DemoOption = Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")]
 
@@ -25,8 +25,8 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine only with API keys.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 1416,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,
     demo: DemoOption = False,
@@ -34,11 +34,11 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Further indexes that a request may name, or `all`, as PREFRAG_COLLECTIONS lists them.",
+            help="Further indexes that a request may name, or `all` (PREFRAG_COLLECTIONS).",
         ),
     ] = None,
     deadline: Annotated[
-        float | None, typer.Option(min=1, help="Seconds that a run may take, like PREFRAG_RUN_SECONDS.")
+        float | None, typer.Option(min=1, help="Seconds that a run may take (PREFRAG_RUN_SECONDS).")
     ] = None,
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
@@ -46,7 +46,7 @@ def serve(
     from prefrag.server.keys import Keyring
     from prefrag.server.security import is_loopback
 
-    # The application reads the same file, so the decision below must use it too.
+    # The application reads the .env file too, so the decision below must know its settings.
     load_env_file()
     keyring = Keyring()
     if not keyring.has_keys and not keyring.is_unread and not is_loopback(host):
@@ -75,7 +75,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
 
     keyring = Keyring()
     if keyring.is_required and not keyring.is_unread:
-        # So that a worker that starts later requires a key even if the key store is gone by then.
+        # A worker that starts later must require a key even if the key store is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
     check_audit_log()
     listed_collections()
@@ -84,8 +84,8 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         os.environ[FOLDER_VARIABLE] = str(folder)
     if not keyring.is_required:
         typer.echo(
-            "Without keys, any program on this machine may ask: put no proxy or tunnel in front of this service, "
-            "or make a key first (prefrag keys add NAME).",
+            "Without keys, any program on this machine may ask. Before you put a proxy or tunnel in front of this "
+            "service, make a key (prefrag keys add NAME).",
             err=True,
         )
     try:
@@ -102,7 +102,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
                 timeout_graceful_shutdown=settings.drain_seconds,
             )
     except SystemExit as error:
-        # The port is taken, for example; uvicorn has reported why, with an exit code of its own.
+        # For example, the port is taken: uvicorn has said so, and ends with an exit code of its own.
         raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
 
 

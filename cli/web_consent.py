@@ -1,4 +1,4 @@
-"""Whether questions may go to the web: the question at the first indexing, and at each query with PREFRAG_WEB=ask."""
+"""Ask the user about the web: at the first indexing and, with PREFRAG_WEB=ask, before each query is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Find the answer to store with an index; at the first indexing the user is asked for it at the terminal."""
+    """Find the answer to store with an index; at its first indexing the user is asked. None keeps what is stored."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_answer
 
@@ -26,16 +26,19 @@ def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | Non
     if is_terminal():
         return typer.confirm(
             f"May questions go to the web when the documents of the index '{index}' do not suffice? "
-            "Every query that is sent is shown",
+            "You are shown every query that is sent",
             default=False,
             err=True,
         )
-    where = f" --index {index}" if index != "default" else ""
-    where += f" --store {store}" if store != "tantivy" else ""
-    console(stderr=True).print(
-        f"Questions over this index stay away from the web. Allow it with: prefrag index --web{where}", markup=False
-    )
+    advice = f"Open it with: prefrag index --web{options_of(index, store)}"
+    console(stderr=True).print(f"The web is closed for questions on this index. {advice}", markup=False)
     return False
+
+
+def options_of(index: str, store: str) -> str:
+    """Write the options that name an index on the command line, as far as they are needed."""
+    where = f" --index {index}" if index != "default" else ""
+    return where + (f" --store {store}" if store != "tantivy" else "")
 
 
 def set_web(chosen: bool | None) -> None:
@@ -45,7 +48,7 @@ def set_web(chosen: bool | None) -> None:
     if chosen is False:
         os.environ[WEB_SWITCH] = "off"
     elif chosen and web_setting() == "off":
-        raise BadInput(f"{WEB_SWITCH}={os.environ[WEB_SWITCH]} closes the web, and --web cannot open it: unset it.")
+        raise BadInput(f"{WEB_SWITCH}={os.environ[WEB_SWITCH]} closes the web, so --web cannot open it: unset it.")
     elif chosen and web_setting() is None:
         os.environ[WEB_SWITCH] = "on"
 

@@ -53,10 +53,7 @@ async def either(
 
 
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
-    """Run several bodies at the same time, or one after another in the blocking form.
-
-    The results have the order of the bodies.
-    """
+    """Run bodies at the same time, or one after another in the blocking form; the results keep their order."""
     if not _blocks():
         return await asyncio.gather(*bodies)
     try:

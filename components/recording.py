@@ -69,8 +69,8 @@ class Recording(Block):
     All recordings of one file in a process share its entries, and write only whole lines.
 
     :param path: The file; created when something is first recorded.
-    :param mode: ``record`` calls and records; ``replay`` plays what was recorded, failures included, and fails for the
-        rest; ``reuse`` plays what was recorded, but calls again where it is a failure, and records the rest.
+    :param mode: ``record`` calls and records. ``replay`` plays what was recorded, failures included, and fails for the
+        rest. ``reuse`` plays what was recorded, except failures, and calls and records the rest.
     :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
     """
 

@@ -69,8 +69,8 @@ def index(
 ) -> IndexReport:
     """Index corpora, files and folders.
 
-    Each line of a JSONL corpus is a passage, identified by its `id`: new and changed lines are written, lines that left
-    the corpus stay until they are pruned, and a line is reported and skipped if an earlier line or another corpus has
+    Each line of a JSONL corpus is a passage, identified by its `id`. New and changed lines are written, and lines that
+    left the corpus stay until they are pruned. A line is reported and skipped if an earlier line or another corpus has
     its id. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is split
     into passages when it is new or has changed, and they replace its earlier ones. A file is identified by its real
     path, however it was reached. Hidden files are left out. A file that cannot be read is reported and skipped, and

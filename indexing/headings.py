@@ -2,7 +2,7 @@
 
 Before the conversion, each heading of a file gets a mark in front of its words (:meth:`Outline.mark`). The mark passes
 through the converter with the words, and is removed before the text is split. So every format hands over its headings
-in the same way: the functions here mark the source of Markdown and HTML; a new converter marks its source like them, or
+in the same way. The functions here mark the source of Markdown and HTML; a new converter marks its source like them, or
 writes the mark at the beginning of each heading's line. The text of the passages is the same as without marks.
 """
 

@@ -14,7 +14,7 @@ from haystack.document_stores.types import DocumentStore
 from prefrag.components.document_stores import web_consent
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names, name_others
 from prefrag.components.errors import Missing
 from prefrag.indexing import stores
 from prefrag.indexing.journal import change_collection
@@ -51,8 +51,8 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
     for known, size, changed in found:
         if known == name:
             return _summarise(name, store, size, changed)
-    where = "" if store == "tantivy" else " that prefrag made"
-    raise Missing(f"There is no index '{name}'{where}. List the indexes with: prefrag indexes list")
+    others = f".{name_others(name)}" if store == "tantivy" else " that prefrag made."
+    raise Missing(f"There is no index '{name}'{others} List all with: prefrag indexes list")
 
 
 def drop_index(name: str, store: str = "tantivy") -> None:
@@ -68,7 +68,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
                 forget_uploads(client, collection=name)
         return
     if not index_exists(path):
-        raise Missing(f"There is no index '{name}'. List the indexes with: prefrag indexes list")
+        raise Missing(f"There is no index '{name}'.{name_others(name)} List all with: prefrag indexes list")
     try:
         with ExitStack() as held:
             changes = held.enter_context(change_collection(name))
@@ -141,7 +141,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
     """Store whether questions on an index may go to the web, in place of an earlier answer."""
     if store == "tantivy" and not index_exists(index_path(index)):
-        raise FileNotFoundError(f"There is no index '{index}'. List the indexes with: prefrag indexes list")
+        raise FileNotFoundError(f"There is no index '{index}'.{name_others(index)} List all with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
 
 

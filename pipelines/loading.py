@@ -24,9 +24,11 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, is_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.web_switch import explain_closed
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.pipelines.blocks import Block, Change, blocks, class_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
+from prefrag.pipelines.run_labels import name_index
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
@@ -34,7 +36,6 @@ YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
-
 ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
@@ -168,9 +169,7 @@ def build(block: Block, name: str) -> Any:
     except Exception as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_explain(error)}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
-        raise PipelineMissing(
-            f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
-        )
+        raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
     try:
         guard_web(pipeline)
     except ValueError as error:
@@ -229,10 +228,17 @@ def _is_external_source(part: Any) -> bool:
     return isinstance(part, RetrievalSource) and part.external
 
 
-def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
+def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
     leaving = [source for source in sources if source.leaves_machine]
     # All sources have the same indexes, so one gate answers for all.
-    return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
+    if not leaving or leaving[0].gate.is_open:
+        return set(), ""
+    closed = {source.name for source in leaving}
+    match leaving[0].gate.stores:
+        case [store] if getattr(store, "path", None) is None:
+            option = " --store elasticsearch" * (type(store).__name__ == ELASTICSEARCH_STORE)
+            return closed, explain_closed(name_index(store) + option)
+    return closed, explain_closed()
 
 
 def make_importable(folder: Path, types: Iterable[str]) -> None:
@@ -254,9 +260,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
         if found == file.resolve():
             trust_modules(name)
         elif name in used:
-            raise BadInput(
-                f"{file} has the name of another module, {found or name}, which is imported in its place: rename it."
-            )
+            raise BadInput(f"{file} has the name of a module that is imported instead ({found or name}): rename it.")
 
 
 def _find_module_file(name: str) -> Path | None:

@@ -6,11 +6,7 @@ from typing import Any
 
 from prefrag.components.audit_log import audit_log
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import (
-    DEFAULT_INDEX,
-    DEMO_INDEX,
-    index_path,
-)
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, DEMO_INDEX, index_path
 from prefrag.components.parts import TANTIVY_STORE, find_stores
 from prefrag.components.settings import settings
 
@@ -23,15 +19,15 @@ def label_run(pipeline: Any) -> dict[str, str]:
     if not hasattr(pipeline, "searched_stores"):
         # Kept, because finding the stores takes milliseconds, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
-    indexes = dict.fromkeys(map(_name_index, pipeline.searched_stores))
+    indexes = dict.fromkeys(map(name_index, pipeline.searched_stores))
     return {**labels, "collection": ",".join(indexes)}
 
 
-def _name_index(store: Any) -> str:
+def name_index(store: Any) -> str:
+    """Name the index of a store; an index without a name is called by its folder."""
     if type(store).__name__ != TANTIVY_STORE:
         return str(store._index)
     if store.path is not None:
         return Path(store.path).name
-    if name := store.index or settings.index:
-        return str(name)
-    return DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX
+    default = DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX
+    return str(store.index or settings.index or default)

@@ -8,7 +8,8 @@ from prefrag.components.text.counted import counted
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
     """Write what a run sent to models that are neither on this machine nor on a host that counts as local."""
-    is_silent = not result.get("usage", {}).get("llm_calls", 1)
+    has_replied = result.get("usage", {}).get("llm_calls", 1)
+    passages = "Sent to a remote model: " if has_replied else "A remote model was unreachable or did not reply: tried "
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
@@ -18,9 +19,8 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
     traced = ["Sent to a tracing backend: your question, its conversation and attachments, and the answer."]
     return (traced if result.get("sent_to_tracing") == "content" else []) + [
-        f"{'No reply came from' if is_silent and content != 'your queries' else 'Sent to'} a remote model: "
-        f"{counted(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
-        + (f", to {host}." if with_host and host else ".")
+        f"{'Sent to a remote model: ' if content == 'your queries' else passages}{counted(calls, 'call')}, "
+        f"{f'{tokens:,} tokens, ' if tokens else ''}with {content}" + (f", to {host}." if with_host and host else ".")
         for (content, host), (calls, tokens) in sums.items()
     ]
 

@@ -24,8 +24,8 @@ if "ORT_DISABLE_TELEMETRY" not in os.environ:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     if (_imported := sys.modules.get("onnxruntime")) is not None and hasattr(_imported, "disable_telemetry_events"):
         _imported.disable_telemetry_events()
-# Haystack traces by itself wherever OpenTelemetry is set up, for whatever purpose, unless this says "false"; the client
-# of Elasticsearch does too.
+# Haystack traces wherever OpenTelemetry is set up, for whatever purpose, unless this variable is "false". So does the
+# client of Elasticsearch, by a variable of its own.
 _traces = os.environ.get("HAYSTACK_AUTO_TRACE_ENABLED", "").strip().lower() in ("true", "on", "yes", "1")
 os.environ["HAYSTACK_AUTO_TRACE_ENABLED"] = str(_traces).lower()
 os.environ.setdefault("OTEL_PYTHON_INSTRUMENTATION_ELASTICSEARCH_ENABLED", "false")

@@ -60,8 +60,8 @@ def create_app() -> FastAPI:
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
-    # Hayhooks loads the wrappers in this folder itself and only logs failures, so it gets an empty one, for wrappers
-    # that are deployed later.
+    # Hayhooks itself would load what is in its folder and only log failures. So it gets an empty one, which holds only
+    # wrappers that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
@@ -76,8 +76,8 @@ def create_app() -> FastAPI:
 
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # The innermost middleware, so that refusals also carry the CORS headers and the request id; `add_middleware` would
-    # put each around those of Hayhooks.
+    # Inside the middleware of Hayhooks, so that refusals also carry its CORS headers and request id; `add_middleware`
+    # would put these around it.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -106,7 +106,7 @@ def create_app() -> FastAPI:
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Find the pipelines whose index or server does not answer, and log any change."""
+        """Find the pipelines whose index or server does not answer, each with advice, and log any change."""
         found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -128,10 +128,10 @@ def create_app() -> FastAPI:
                 await find_unreachable()
                 await asyncio.to_thread(end_all_changes)
                 if settings.state == "elasticsearch":
-                    # It waits for a sign of life from the server that began the change.
+                    # In a thread, because it waits for a sign of life from the server that began a change.
                     threading.Thread(target=end_shared_changes, daemon=True).start()
                 if open_deploy:
-                    log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                    log.warning("The deploy routes are open: whoever may call them can run any code here.")
                 page_token.show()
                 if followed:
                     followed.start()
@@ -196,7 +196,7 @@ def create_app() -> FastAPI:
 def _configure_hayhooks(pipelines_dir: str) -> None:
     hayhooks_settings.pipelines_dir = pipelines_dir
     hayhooks_settings.cors_allow_origins = list(settings.cors_origins)
-    # Each result holds its own trace, so those of Hayhooks are not needed.
+    # Each result holds its own trace, so the traces of Hayhooks are not needed.
     hayhooks_settings.tracing_enabled = False
     hayhooks_settings.tracing_include_haystack_spans = False
     hayhooks_settings.tracing_buffer_capacity = 1
@@ -204,7 +204,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Create the Hayhooks application, and keep it from sending to an endpoint that was set for another purpose."""
+    """Create the Hayhooks application; it sends no spans to an OTLP endpoint that was set for another program."""
     endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
     app = create_hayhooks()
@@ -219,7 +219,7 @@ class StrictRoute(APIRoute):
     """A route that refuses fields that its request model does not have.
 
     A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
-    the web. Hayhooks makes those models and has no setting for it.
+    the web. Hayhooks makes the request models and cannot be set to refuse unknown fields.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
@@ -236,9 +236,9 @@ def _forbid_extra(kind: Any) -> Any:
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
-    """Offer the pipelines over MCP as well, if its package is installed."""
+    """Offer the pipelines over MCP as well, if the package `mcp` is installed."""
     if importlib.util.find_spec("mcp") is None:
-        log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
+        log.info('MCP is not served, because the package mcp is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
     from prefrag.server import mcp_tools
 
@@ -256,7 +256,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         except PipelineModeError:
             raise
         except Exception as error:
-            # Hayhooks reports which of its steps failed; the cause states why.
+            # The error of Hayhooks says which of its steps failed; the error's cause says why.
             failed[name] = str(error.__cause__ or error) or type(error).__name__
 
     # Load one after the other, because the imports of one wrapper can disturb another's.
@@ -264,7 +264,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         with record_failure(name):
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
-        # Only stores count: all pipelines share the model server, and it may well come back.
+        # Only stores count: all pipelines share the model server, which may come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}
@@ -282,7 +282,7 @@ def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
-    """Leave closed routes out of the schema, through FastAPI's hook for extending it."""
+    """Leave closed routes out of the OpenAPI schema, through FastAPI's hook for changing it."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -12,7 +12,7 @@ _SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page once its server accepts requests; without a browser, print its address if no terminal shows it."""
+    """Open a page once its server accepts connections. Without a browser, print the address if no terminal shows it."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 

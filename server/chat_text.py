@@ -18,7 +18,7 @@ _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
 # Control characters, and those that reverse or hide the text around them; some scripts need zero-width joiners.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The words that answer are bold, and Markdown signs in them are escaped.
+# The answer's own words are in bold, and Markdown signs in them are escaped.
 _STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
@@ -29,11 +29,11 @@ _MARK = re.compile(r"[AW]?\d+")
 
 
 def disarm(text: str) -> str:
-    """Disarm what a Markdown renderer would load or hide: images, HTML, and links shown as other words."""
-    # Inline links need `](`, and references to addresses need a definition with `]:`.
+    """Disarm what a Markdown renderer would load, or hide from the reader: images, HTML, and the targets of links."""
+    # An inline link or image needs `](`, and a link by reference needs a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
-    # Front ends run or draw code blocks in these languages.
+    # Front ends would run or draw code blocks in the languages that `_DRAWN_CODE` names.
     return _DRAWN_CODE.sub(r"\1text", plain)
 
 
@@ -46,17 +46,17 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     """Write the content of the assistant's message."""
     if parts := given_parts(result):
         before, span, behind, where = (_without_emphasis(part) for part in parts)
-        # On one line, after a word of ours, so that no untrusted sentence can start a heading or a list.
+        # On one line and after a word of our own, so that no untrusted sentence starts a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # A passage may have led the model to write a list of sources of its own.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
-        # Each quoted in a paragraph of its own, so that no untrusted sentence can start a heading or a list.
+        # Each sentence is a quotation of its own, so that none starts a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # First say why the question was not read, then show the sentences that merely share its words.
+    # A question that was not read: say why first, then show the sentences that merely share its words.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
@@ -64,7 +64,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
     if lists_sources:
         sources = rename_marks(disarm(references_text(result)), marks).splitlines()
-        # An attached file can be several passages.
+        # Several passages of an attached file give the same line.
         parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
 
@@ -105,7 +105,7 @@ def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
-        # Quoted sentences are not the assistant's own words.
+        # The rest quotes passages and is not the assistant's own words.
         return NOT_ANSWERED
     if stated := _STATED.search(content):
         return re.sub(r"\\(.)", r"\1", stated[1])
@@ -150,7 +150,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     if (failed := _failed_sources(result)) and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
     if held := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
-        what = "a query was held back" if result.get("queries_sent_out") else "the web was left out"
+        what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
         says.append(f"{what}: {disarm('; '.join(held))}")
     if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")

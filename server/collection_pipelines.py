@@ -1,4 +1,4 @@
-"""A served pipeline over each collection that a request names."""
+"""Find the pipeline for a request that names a collection."""
 
 import asyncio
 from collections import OrderedDict
@@ -21,15 +21,15 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# Each takes at most a megabyte: readers, trees and indexes are shared by all pipelines of a process.
+# A pipeline takes at most a megabyte, because all pipelines of a process share readers, trees and indexes.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The pipeline that the server has loaded searches its own collection. For any other it is loaded again, with that
-    index in its document store and in its web gate's `local_index`, and kept while it is in use or recently used.
+    The pipeline that the server has loaded searches its own collection. For any other one it is loaded again, with that
+    index in its document store and in its web retriever (`local_index`), and kept while it is in use or recently used.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -41,7 +41,7 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Find the pipeline over a collection."""
+        """Find the pipeline over a collection, or over the one that the key implies; load it if need be."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
@@ -53,7 +53,7 @@ class CollectionPipelines:
                 raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
             [collection] = searched
         if self._own is None:
-            raise BadInput("The collection of this pipeline cannot be chosen: leave `index` out.")
+            raise BadInput("This pipeline searches fixed indexes: leave `index` out.")
         if collection == self._own and is_allowed(collection):
             return self.pipeline
         check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)

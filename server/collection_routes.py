@@ -50,22 +50,22 @@ logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
     "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
-    "prefrag keys add NAME --write. On the server's own machine the page needs no key: open the address that the "
+    "prefrag keys add NAME --write. On the server's own machine you need none: open the page by the address that the "
     "terminal of `prefrag serve` shows"
 )
 _COMES_BACK = (
     "The file is still in the folder that this collection follows: it is indexed again at the next start, or when it "
     "changes. Delete or move the file itself to keep it out."
 )
-# Converting files uses a whole core.
+# Each change may convert files, which keeps a whole core busy.
 _CHANGES_AT_ONCE = 2
-# Uploads stay on disk until they are indexed.
+# More uploads than changes, because uploaded files can wait on disk until they are indexed.
 _UPLOADS_AT_ONCE = 16
 _MOST_WAITING = 64
 _READERS = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
-# An untrusted file is downloaded, not shown; if a browser shows it anyway, it can run nothing.
+# Browsers download an untrusted file instead of showing it. If one shows it anyway, nothing in it can run.
 _ORIGINAL_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -95,17 +95,17 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes; ``are_shared`` tells whether places are shared among keys, ``served`` gives the pipelines."""
+    """Make the routes; ``are_shared`` tells whether several keys share the places, ``served`` gives the pipelines."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
     a_day = settings.upload_bytes_a_day
     received = Rate(
         RateLimitItemPerDay(a_day),
-        f"This server process takes {a_day:,} bytes per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
+        f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # Threads of their own, so that questions never wait for one of them.
+    # Threads apart from those that answer questions, so that no question waits for them.
     reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
@@ -127,7 +127,7 @@ def make_routes(
             return await change(request, partial(indexing.index, collection, incoming, shared))
 
     def are_in_elasticsearch() -> bool:
-        """Check whether questions only search Elasticsearch, so that documents belong there."""
+        """Check whether all served pipelines search only Elasticsearch, so that documents belong there."""
         kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
             raise HTTPException(503, "No pipeline that searches documents is served: see `/ready`, and start again.")
@@ -147,7 +147,7 @@ def make_routes(
         with _refuse_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            # Sent as it is: FastAPI would take a second to check 20,000 entries.
+            # As a ready response, because FastAPI would take a second to check 20,000 entries.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
@@ -190,7 +190,7 @@ def make_routes(
         shared = are_in_elasticsearch()
         check_collection(name, by_name=shared)
         if not gives_originals(request.scope):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "Files are given out only with PREFRAG_ORIGINALS=on.")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The files themselves are only sent with PREFRAG_ORIGINALS=on.")
         return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
@@ -210,7 +210,7 @@ def make_routes(
             incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
-            # Once all files have arrived they are indexed, even if the client disconnects now.
+            # All files have arrived, so they are indexed even if the client disconnects now.
             work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
@@ -235,7 +235,7 @@ def make_routes(
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             if name == served_collection():
-                raise uploads.NotOurs("This collection is searched when none is named, and cannot be deleted here.")
+                raise uploads.NotOurs("This is the collection that is searched by default: it cannot be deleted here.")
             return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
 
     return router
@@ -250,16 +250,16 @@ def _check_writing(name: str, shared: bool) -> None:
 def _check_shared(name: str) -> None:
     if settings.state != "elasticsearch":
         raise BadInput(
-            "The pipelines that are served search Elasticsearch alone, where the originals of uploads have no place: "
-            "set PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES --store "
-            "elasticsearch."
+            "The served pipelines search only Elasticsearch, and the uploaded files could not be kept there: set "
+            "PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES "
+            f"--store elasticsearch --index {name}."
         )
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")
 
 
 def gives_originals(scope: Scope) -> bool:
-    """Check whether a request may get the files themselves: on this machine, or if the administrator allows it."""
+    """Check whether a request may get original files: it comes from this machine, or the administrator allows it."""
     return settings.originals or stays_on_this_machine(scope)
 
 
@@ -273,7 +273,7 @@ def _refuse_errors() -> Iterator[None]:
     except Busy as busy:
         raise HTTPException(busy.status, str(busy), busy.headers) from busy
     except TimeoutError as error:
-        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
+        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server is busy with documents: try again.") from error
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         message = str(error)
@@ -297,7 +297,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
         try:
             files, passages = uploads.count_documents(name, shared)
         except FileNotFoundError:
-            # It has just been deleted.
+            # The collection has just been deleted.
             continue
         except DocumentStoreError as error:
             logger.error("The collection %s is left out. %s", name, error)
@@ -321,7 +321,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             }
         )
     if shared and failure is not None and not described:
-        # A server that is down still has its collections.
+        # An empty list would say that there are no collections, although Elasticsearch is merely down.
         raise failure
     return described
 

@@ -22,7 +22,7 @@ _stand_ins: set[str] = set()
 
 
 class NoSuchCollection(Missing):
-    """Refuse a collection in the same words whether it is missing or closed to this key."""
+    """Refuse a collection, in the same words whether it does not exist or the key may not search it."""
 
     http_status = 404
 
@@ -52,7 +52,7 @@ def listed_collections() -> frozenset[str]:
 def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
-    If all are listed, an index that stands in for the web is not among them; see :func:`hide_stand_ins`.
+    If the setting is ``all``, an index that stands in for the web is still not listed; see :func:`hide_stand_ins`.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -68,7 +68,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep the indexes that stand in for the web in some pipeline out of the list."""
+    """Keep every index that stands in for the web in one of these pipelines out of the list."""
     _stand_ins.clear()
     for file in files:
         # A broken pipeline is reported when it is loaded.
@@ -84,13 +84,13 @@ def check_collection(name: str, by_name: bool = False) -> None:
 
 
 def is_allowed(name: str) -> bool:
-    """Check whether the key of a request may search a collection, provided that it is served."""
+    """Check whether the key of the request may search a collection, leaving aside whether it is listed."""
     allowed = current_access.get().collections
     return allowed is None or name in allowed
 
 
 def existing_collections(shared: bool = False) -> list[str]:
-    """List the collections that the key of a request may search; in Elasticsearch those that are listed by name."""
+    """List the collections that the key of the request may search; in Elasticsearch, only those listed by name."""
     if shared:
         named = sorted(listed_collections() - _ALL - {served_collection()})
         return [name for name in (served_collection(), *named) if is_allowed(name)]

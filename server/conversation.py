@@ -10,14 +10,14 @@ from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
 
-# The limit for an earlier answer; the follow-up rewriter reads less.
+# The limit for an earlier answer. The follow-up rewriter reads even less of it.
 _MAX_ANSWER_CHARACTERS = 4_000
 SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
 
 
 class Conversation(NamedTuple):
-    """A chat request, taken apart."""
+    """The parts of a chat request."""
 
     question: str
     history: list[dict[str, str]]
@@ -26,7 +26,7 @@ class Conversation(NamedTuple):
 
 
 def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
-    """Split a conversation into its question, what came before, and what was attached."""
+    """Split a conversation into its question, the earlier turns, the attached files and the instructions."""
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
         raise BadInput("The messages hold no question: send at least one with the role 'user'.")
@@ -38,7 +38,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
             continue
         content, files = (_read_answer(text), []) if role == "assistant" else take_apart(text)
         history.append({"role": role, "content": content})
-        # The front end numbers only the files of the last question.
+        # The front end's numbers refer only to the files of the last question.
         earlier = [file._replace(mark="") for file in files] + earlier
     question, attached = take_apart(read_text(messages[last]))
     instructions = []

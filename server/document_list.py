@@ -1,4 +1,4 @@
-"""List the documents of a collection with what a client may know about each, and the files that could not be read."""
+"""List the documents of a collection as a client may see them, and the files that could not be read."""
 
 import os
 from contextlib import closing
@@ -26,14 +26,14 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     :param shared: Whether the collection lies in Elasticsearch.
     :returns: `documents`, each with `id`, `name`, `folder` (relative to the collection), `kind`, `size` (in bytes, or
         null), `passages`, `uploaded`, and `date`, `date_in`, `modified` and `standing` where they are known; `failed`,
-        each with `name`, `folder` and `reason`, or null where they are not kept.
+        the skipped files, each with `name`, `folder` and `reason`, or null for Elasticsearch, which keeps no such list.
     """
     listed = list_uploads(collection, shared)
     known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # The names of searchable documents' folders are those that filters use; filters do not know the failed files.
+    # Filters name folders without knowing the failed files, so documents get the names that they have without them.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -46,7 +46,7 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    # An index in Elasticsearch has no folder beside it where they could be kept.
+    # The list of skipped files is in the folder of an index, which an index in Elasticsearch does not have.
     return {"documents": documents, "failed": None if shared else skipped}
 
 

@@ -27,7 +27,7 @@ from prefrag.server.public_result import hide_addresses
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
-# For servers that share their state; about as many entries as the file would hold.
+# Used by servers that share their state; it may hold about as many entries as the file.
 FEEDBACK_INDEX = "prefrag-feedback"
 _MOST_DOCUMENTS = 100_000
 router = APIRouter(tags=["feedback"])
@@ -47,7 +47,7 @@ class FeedbackNotKept(PrefragError):
 
 
 class _Part(BaseModel):
-    # The client sends back the result it got. Fields not listed here are dropped, such as passage texts and the trace.
+    # The client sends back its whole result. Fields not listed here, such as passage texts and the trace, are dropped.
     model_config = ConfigDict(extra="ignore")
 
 
@@ -68,7 +68,7 @@ class SentQuery(_Part):
 
 
 class Counts(_Part):
-    """How many searches there were."""
+    """The numbers of searches in a run."""
 
     total_local: Count = 0
     total_web: Count = 0
@@ -107,7 +107,7 @@ class Feedback(BaseModel):
 
 
 class KeptFeedback(Feedback):
-    """A line of the feedback file."""
+    """Feedback as it is stored, with its time, key and collection."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -118,15 +118,15 @@ class KeptFeedback(Feedback):
 
     @property
     def right_answer(self) -> str:
-        """The answer that the user gave, or else the one that the user liked; empty if there is neither."""
+        """The answer that the user typed in, or else the answer that the user liked; empty without either."""
         if self.answer and self.answer.strip():
             return self.answer.strip()
         return self.result.answer.strip() if self.rating == "up" else ""
 
     @property
     def supporting_ids(self) -> list[str]:
-        """The passages of the user's own documents that a liked answer cites; those of a disliked one prove nothing."""
-        # `W1` is a web page and `A1` a text that came with the question: neither is in an index.
+        """The ids of the user's own passages that a liked answer cites; a disliked answer gives none."""
+        # The mark `W1` is of a web page and `A1` of a text that came with the question: neither is in an index.
         own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
         return list(dict.fromkeys(own)) if self.rating == "up" else []
 
@@ -137,7 +137,7 @@ def feedback_file() -> Path:
 
 
 def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
-    """Store feedback."""
+    """Store feedback and return its id."""
     number = uuid.uuid4().hex
     record: dict[str, Any] = {
         "id": number,
@@ -155,7 +155,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
         append_line(path, json.dumps(record), MOST_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            reason = f"The file has {MOST_BYTES:,} bytes: export it and move it away"
+            reason = f"Its file has reached {MOST_BYTES:,} bytes: export the feedback and move the file away"
         else:
             reason = f"{path} cannot be written ({error.strerror})"
         raise FeedbackNotKept(f"No feedback can be kept. {reason}.") from error
@@ -163,7 +163,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
-    """Read the stored feedback, oldest first."""
+    """Read the stored feedback, oldest first; an entry that cannot be read is None."""
     if settings.state == "elasticsearch":
         yield from map(_read, _read_shared())
         return
@@ -189,7 +189,7 @@ def _keep_shared(record: dict[str, Any]) -> None:
         with connect_elasticsearch() as client:
             make_index(client, FEEDBACK_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_DOCUMENTS:
-                reason = f"There are {_MOST_DOCUMENTS:,} already: export them and delete the index {FEEDBACK_INDEX}"
+                reason = f"There are {_MOST_DOCUMENTS:,} entries: export them and delete the index {FEEDBACK_INDEX}"
                 raise FeedbackNotKept(f"No feedback can be kept. {reason}.")
             client.create(index=FEEDBACK_INDEX, id=record["id"], document=record)
     except DocumentStoreError as error:
@@ -214,7 +214,7 @@ def _read_shared() -> Iterator[str]:
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # A page of another site can make a browser send any other type to this machine without a preflight.
+        # A page of another site can make a browser post other types here without a preflight request.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:

@@ -22,20 +22,20 @@ from prefrag.server.indexing_process import IndexingProcess
 
 # Passed from the command to the serving process; not a setting.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
-# Changes are collected until nothing changes for the first of these, but never for longer than the second.
+# Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# How often the folder is checked and a retry may begin; the first wait lets the first questions go ahead.
+# How often the folder is checked and a retry may begin. Indexing waits once before it starts: questions go first.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 _POLL_MS = 5_000
-# If more come at once, the system may have lost some, so the whole folder is scanned too.
+# If more changes than this come at once, the system may have lost some, so the whole folder is scanned.
 _MOST_CHANGES = 2_000
 _MOST_NAMED = 5
 
 
 class FollowedFolder:
-    """Follows a folder, and has the indexing process apply its changes."""
+    """Watches a folder, and has an indexing process bring the collection up to date."""
 
     def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
         self.collection = collection
@@ -47,20 +47,20 @@ class FollowedFolder:
 
     @classmethod
     def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
-        """Take over the folder that the command named, if it named one."""
+        """Follow the folder that `prefrag FOLDER` has named to this process; None under `prefrag serve`."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), served_collection(), indexing) if folder else None
 
     def start(self) -> None:
-        """Start, in a thread of its own."""
+        """Start following in a thread."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
-        """End soon."""
+        """Ask the thread to end; this does not wait for it."""
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Report the progress: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
+        """Describe the progress: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
         return {key: value for key, value in self._state.items() if key != "problem"}
 
     def _run(self) -> None:
@@ -71,10 +71,10 @@ class FollowedFolder:
                 if self._is_there():
                     # Usually the system's limit on watched folders has been reached.
                     self._polls = True
-                    self._fail(f"It cannot be watched for changes ({error}), so it is scanned regularly instead.")
+                    self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
-                # A file name that is not UTF-8, for example, stops the watching.
-                self._fail(f"Watching it was interrupted and starts again. {error}")
+                # For example, a file name that is not UTF-8 stops the watcher.
+                self._fail(f"Watching the folder broke off and starts again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -126,7 +126,7 @@ class FollowedFolder:
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
-        """Have changes indexed, and return what went wrong."""
+        """Have changes indexed; return what went wrong, or None."""
 
         def show(done: int, total: int) -> None:
             if self._state["state"] != "failed":
@@ -140,13 +140,13 @@ class FollowedFolder:
             return str(error)
         self._state = {"state": "following"}
         if sentence := _describe(report):
-            log.info("{}: {}", self.collection, sentence)
+            log.success("{}: {}", self.collection, sentence)
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change concerns indexed files, and not hidden ones or folders that programs fill."""
+        """Ignore changes in hidden files and in folders that programs fill, which are not indexed."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

@@ -1,4 +1,4 @@
-"""What a front end writes in the user's name: the prompts of its own tasks, and attached files.
+"""Recognise what a front end writes in the user's name: the prompts of its own tasks, and attached files.
 
 Open WebUI, LibreChat and others have the chat's model write titles, tags, follow-up questions and search queries, and
 wrap the texts of attached files around a question. All of it arrives as a user message.
@@ -15,27 +15,27 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The example of the JSON that a task wants, and whether it holds a list. It matches no turns: a list of objects.
+# The example of JSON that a task shows, and whether its value is a list. Turns, a list of objects, do not match.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# Where turns certainly begin. Turns under other names are no question either, but they are answered like one.
+# The beginning of what is certainly a turn. Turns of speakers with other names are taken for a question.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
-# Words for "title", a small extra for tasks that want no JSON.
+# Words for "title" in several languages: some tasks for titles show no JSON.
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# What the first speaker says, whatever the speaker's name.
+# What a speaker with any name says.
 _SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
-# Names and numbers of attached files, for tools that read them, before the question.
+# A list of attached files before the question, which is meant for tools that read files.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
-# What Open WebUI adds to the system message about its tools.
+# The tags around what Open WebUI adds to the system message about its tools.
 _TOOLS = ("available_skills", "available_tools", "attached_knowledge")
 _LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
-# Open WebUI before 0.6 wrote the number inside.
+# Open WebUI before 0.6 wrote the file's number inside the tag `source`.
 _INNER_ID = re.compile(r"\s{0,9}<source_id>([^<]{0,300})</source_id>\s{0,9}(?:<source_context>)?")
 
 
@@ -48,9 +48,9 @@ class Attachment(NamedTuple):
 
 
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
-    """Recognise a message that is certainly a front end's task for the model, and not a question to the documents.
+    """Check whether the last message is certainly a front end's task for the model, not a question to the documents.
 
-    It contains another conversation, and asks for JSON or a title for it, or the system prompt alone says what to do.
+    Such a message holds another conversation. It asks for JSON or a title, or only the system prompt says what to do.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
@@ -64,13 +64,13 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
 
 
 def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Answer a task for which there is no model: with the first words as a title, or an empty list."""
+    """Answer a task without a model: with the first words of the conversation as a title, or with an empty list."""
     asked = _last_asked(messages)
     if shape := _SHAPE.search(asked):
         title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
         return json.dumps({shape["key"]: [] if shape["list"] else title}, ensure_ascii=False)
     if is_question(asked[:MAX_QUESTION_CHARACTERS], _has_system(messages)):
-        return f"This model only writes titles and the like for front ends: ask {name}, which searches your documents."
+        return f"This model only does tasks of front ends, such as titles. Ask {name}, which searches your documents."
     return _first_words(asked)
 
 
@@ -83,7 +83,7 @@ def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _first_words(asked: str) -> str:
-    """Find the first words of the first speaker in the conversation inside a prompt."""
+    """Find the first words that are said in the conversation inside a prompt."""
     turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
@@ -99,14 +99,14 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     if start < 0 or end < start:
         return text, []
     if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
-        # These are the files of the conversation that a task quotes.
+        # The files belong to a conversation that a task quotes, not to this question.
         return text, []
     context = text[start + len(_CONTEXT) + 1 : end]
     before, after = text[:start], text[end + len(_CONTEXT_END) :]
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
     attached = _read_sources(context)
     if not attached and template < 0:
-        # A user may write such a tag too.
+        # A user may have typed the tag.
         return text, []
     opening, query, rest = after.partition(_QUERY)
     if query:
@@ -121,7 +121,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
 
 
 def drop_tools(text: str) -> str:
-    """Remove from a system message what it says about tools, which this service does not call."""
+    """Remove what a system message says about tools, because this service calls none of them."""
     for name in _TOOLS:
         before, _, rest = text.partition(f"<{name}>")
         _, end, after = rest.partition(f"</{name}>")

@@ -1,4 +1,4 @@
-"""A time limit for the head of a request, which uvicorn lacks."""
+"""A time limit for the head of a request: its first line and headers. uvicorn has no such limit."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ HEAD_SECONDS = 30.0
 
 
 class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """A connection that is closed when the head of its request has not arrived in time.
+    """Closes a connection if the head of a request has not arrived in time.
 
     Between two requests, uvicorn's keep-alive timeout applies until the next head begins.
     """
@@ -23,7 +23,7 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._timer = self.loop.call_later(self.seconds, self._close)
 
     def data_received(self, data: bytes) -> None:
-        """Take in data; the timer stops when a head is complete, and starts with the first part of the next one."""
+        """Take in data: the timer stops when a head is complete, and starts with the first part of the next head."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -41,6 +41,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer = None
 
     def _close(self) -> None:
-        # A WebSocket has taken over the connection.
+        # Unless a WebSocket has taken over the connection.
         if self.transport.get_protocol() is self:
             self.transport.close()

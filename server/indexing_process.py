@@ -29,15 +29,15 @@ from prefrag.indexing.shared_uploads import describe_index
 from prefrag.indexing.uploads import add_uploads, change_documents
 from prefrag.server.collections import served_collection
 
-# A file may take five minutes of processor time, and an upload may hold several large ones.
+# A file may take five minutes of processor time, and an upload may hold several large files.
 INDEX_SECONDS = 900.0
-# A waiting process keeps its imports, which take seconds to load, and their memory.
+# A waiting process saves the seconds that its imports take, but keeps their memory.
 IDLE_SECONDS = 300.0
 # A converter may need up to a hundred times the size of a file.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
 _SECONDS_BETWEEN_SIGNS = 0.5
-# Called with the bytes done and the bytes in all.
+# Called with the number of bytes read so far, and of all bytes.
 OnBytes = Callable[[int, int], None]
 
 
@@ -52,9 +52,9 @@ class IndexingFailed(PrefragError):
 class IndexingProcess:
     """Runs indexing processes: each does one order at a time, is kept for the next one, and ends with the server.
 
-    A process reads its orders, one line of JSON each, and answers each with a line, possibly after lines that report
-    progress. For an upload it holds the collection's lock itself, so that nobody writes without it. It ends when its
-    input ends, which also happens when the server is killed.
+    A process reads orders from its input, a line of JSON each. It may report progress in lines of its own, and ends
+    each order with a line of reply. For an upload, the process itself holds the lock of the collection. A process ends
+    when its input ends, which also happens when the server is killed.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class IndexingProcess:
         self._has_stopped = False
 
     def index(self, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
-        """Index the files of a folder, move them to their place, here or in Elasticsearch, and wait for the end."""
+        """Index the uploaded files in a folder, and wait; they are moved to where uploads are kept."""
         if not list_arrived(incoming):
             return IndexReport()
         return self._carry_out({"collection": collection, "incoming": str(incoming), "shared": shared})
@@ -72,7 +72,7 @@ class IndexingProcess:
     def follow(
         self, collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
     ) -> IndexReport:
-        """Bring a collection in step with what has changed in a folder, and wait for the end."""
+        """Apply the changes in a folder to its collection, and wait."""
         order = {"collection": collection, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
         return self._carry_out(order, on_bytes)
 
@@ -89,7 +89,7 @@ class IndexingProcess:
         return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
-        """Stop what is running, and anything started later."""
+        """Kill the running processes, and any that is started later."""
         self._has_stopped = True
         for process in list(self._running):
             process.kill()
@@ -119,7 +119,7 @@ class IndexingProcess:
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
-                # Finish or undo what it had begun.
+                # Entering this finishes or undoes the change that the process had begun.
                 with change_documents(order["collection"], order["shared"]):
                     pass
             if late.is_set():
@@ -129,7 +129,7 @@ class IndexingProcess:
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            # Import nothing from the folder in which the server was started, which may hold anybody's modules.
+            # -P: import nothing from the current folder, which may hold anybody's modules.
             [sys.executable, "-P", "-m", __name__],
             env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
@@ -170,13 +170,13 @@ class IndexingProcess:
         process.wait()
         self._running.discard(process)
         for pipe in (process.stdin, process.stdout):
-            # Whatever it had not written yet is lost with the process.
+            # Closing may flush an unsent order, which fails because the process is dead.
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
 
 
 def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
-    """Index files in this process, and describe what was done or why it failed."""
+    """Index files in this process; the reply holds the report, or the error with its status."""
 
     def add() -> IndexReport:
         language = describe_index(served_collection())[0] if shared else _choose_language(collection)
@@ -196,8 +196,8 @@ def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Carry out the orders on standard input until it ends, and answer on standard output."""
-    # Keep what libraries print out of the protocol.
+    """Carry out the orders on standard input until the input ends, and reply on standard output."""
+    # What libraries print goes to standard error, because standard output is for replies alone.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as replies:
         os.dup2(2, 1)
         _spare_the_server()
@@ -229,29 +229,29 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone: nothing may be written once the next server has begun to tidy up. The collection's lock is
-    # held until this process is gone too.
+    # The server is gone, so end at once: nothing may be written once the next server has begun to tidy up. Until its
+    # end, this process holds the lock of the collection.
     os._exit(0)
 
 
 def _spare_the_server() -> None:
-    """Give questions priority, and let a file that uses up the memory end only this process."""
-    # Ctrl-C reaches all processes of a terminal; the server decides.
+    """Give questions priority, and limit memory, so that a file that uses it up ends only this process."""
+    # Ctrl-C reaches all processes of a terminal, but the server decides when this one ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         os.nice(_NICENESS)
-        # Limits what the process allocates; mapped indexes do not count.
+        # This limits what the process allocates; mapped index files do not count.
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
 
 
 def _elasticsearch() -> dict[str, str]:
-    """Return the variables with which a process reaches Elasticsearch, if it has to."""
+    """Return the environment variables with which the process reaches Elasticsearch, if it has to."""
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # This process may itself have set them from a file.
+    # Without those that this process itself has read from a secrets file; the other process reads the file too.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

@@ -19,17 +19,17 @@ from prefrag.server.security import path_of, refuse
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
-# This route reads its body as it arrives, with limits of its own.
+# The upload route reads its body as it arrives, with limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-# Far more than a run reads; some clients send the whole conversation every time, however long it gets.
+# Far more turns than a run reads. Some clients send the whole conversation every time, however long it gets.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
-# If everything in a body is wrong, the first problems are enough.
+# The first problems are enough if everything in a body is wrong.
 _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 
@@ -37,10 +37,10 @@ _NAME_CHARACTERS = 100
 class BodyLimit:
     """Read the whole body of a request before anything else happens, unless it is too large or too slow.
 
-    A body is refused with 422 if it is not JSON, is too deep or too large, or holds what JSON cannot hold. Python's
-    parser accepts NaN and infinity, numbers of any size, and half surrogate pairs, on which a run would fail late, or
-    its response could not be written. Of a long conversation, only the newest turns and the system message at its
-    beginning are kept.
+    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, has too many values, or holds what
+    Python's parser accepts and JSON does not allow: NaN, infinity, huge numbers and half surrogate pairs. With these, a
+    run would fail late, or its response could not be written. Of a long conversation, only the newest turns and the
+    system message at its beginning are kept.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
@@ -92,13 +92,13 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def _is_json(scope: Scope) -> bool:
-    """Check whether a request declares a body of JSON; without a content type, the framework assumes JSON."""
+    """Check whether a request declares a JSON body; without a content type, FastAPI assumes JSON."""
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     return not kind or kind.endswith("json")
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
-    """Answer 422 to a body of the wrong shape with the place of each problem, but not with what the client sent."""
+    """Answer 422 to a body of the wrong shape: name the place of each problem, but repeat nothing that was sent."""
     assert isinstance(error, RequestValidationError)
     problems = [
         {

@@ -10,7 +10,7 @@ from prefrag.components.document_stores.elasticsearch.connection import connecti
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.addresses import without_userinfo
 
-# The Elasticsearch client is imported where it is used, because that takes a second.
+# The Elasticsearch client is imported where it is used, because the import takes a second.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
@@ -27,21 +27,21 @@ class KeysUnread(PrefragError):
 
 
 class KeyIndex:
-    """Reads and replaces the document.
+    """Reads and replaces the document that holds the keys.
 
-    An index that has lost its document counts as having no working key, as after the last one was revoked.
+    If the index has lost its document, no key works, as after the last key was revoked.
     """
 
     def __init__(self) -> None:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document (None if nobody has made a key) and its version for `replace`, or raise KeysUnread."""
+        """Read the document and its version for `replace`; the document is None if nobody has made a key yet."""
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
             try:
-                # Reading by id needs no refresh.
+                # A get by id sees the newest document without a refresh.
                 found = client.get(index=KEY_INDEX, id=_ID)
             except NotFoundError as error:
                 if error.error == "index_not_found_exception":
@@ -54,13 +54,13 @@ class KeyIndex:
             return found["_source"], version
 
     def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
-        """Replace the document unless somebody else has done so since, and tell whether it was replaced."""
+        """Replace the document and return True; return False if somebody else has replaced it since it was read."""
         from elasticsearch import ConflictError
 
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # Otherwise the server would create an index that shows up in everybody's lists and searches.
+            # A hidden index; Elasticsearch itself would create one that shows up in everybody's lists and searches.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}
@@ -83,13 +83,13 @@ class KeyIndex:
             yield self._client.options(request_timeout=_SECONDS, max_retries=others)
         except (ApiError, TransportError, ValueError, OSError) as error:
             raise KeysUnread(
-                f"The keys lie in Elasticsearch (PREFRAG_STATE), which does not answer ({error}): start it, or correct "
-                "PREFRAG_ELASTICSEARCH_URL and its key. Until then no key works but those of PREFRAG_API_KEYS."
+                f"The keys are in Elasticsearch (PREFRAG_STATE), which does not answer ({error}): start it, or correct "
+                "PREFRAG_ELASTICSEARCH_URL and its key. Until then, only the keys in PREFRAG_API_KEYS work."
             ) from error
 
 
 def is_open_to_others() -> bool:
-    """Check whether the index answers a reader without key, password or certificate."""
+    """Check whether Elasticsearch lets anybody read the keys' index, without a key, password or certificate."""
     from elastic_transport import TransportError
     from elasticsearch import ApiError, Elasticsearch
 
@@ -101,6 +101,6 @@ def is_open_to_others() -> bool:
         try:
             anybody.options(ignore_status=404).get(index=KEY_INDEX, id=_ID)
         except (ApiError, TransportError):
-            # A server that requires a certificate closes the connection.
+            # Refused, or the connection was closed because the server requires a certificate.
             return False
     return True

@@ -1,4 +1,4 @@
-"""Store, find and require the keys of the service, which are in the environment and in a file or an index."""
+"""Store, find and require the keys of the service: they are in the environment, and in a file or an index."""
 
 import hashlib
 import hmac
@@ -40,10 +40,10 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# Each of several servers asks the index at most this often.
+# A server reads the index at most once in this time.
 _INDEX_SECONDS = 1.0
 _ATTEMPTS = 10
-# Probes and a browser opening the page have no key. These routes reveal whether the service works, but no data.
+# Probes, and a browser that opens the page, have no key. Their routes tell whether the service works, but no data.
 _PROBES = re.compile(r"/(ready|live)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
@@ -60,21 +60,21 @@ class Access:
 
 
 ANYONE = Access(deploys=True)
-# The name for the page's cookie; the name of a key cannot contain a colon.
+# What the page's cookie allows. No stored key can have this name, because of the colon.
 AT_TERMINAL = Access("page:token", writes=True)
-# Set for each request before anything reads it, and inherited by whatever the request starts.
+# Set for each request before anything reads it; the tasks that a request starts inherit it.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
 
 class Key(BaseModel):
     """A key as it is stored: what it allows, and a hash by which it is recognised."""
 
-    # A file with a field of a later version is refused, because the field may restrict the key.
+    # A field of a later version is refused, because it may restrict the key.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=_NAME)]
-    # SHA-256 without salt or stretching: a key is 256 random bits, which nobody finds by trying. Functions such as
-    # bcrypt slow down the guessing of passwords, and here would only slow down each request.
+    # SHA-256 without salt or stretching: a key is 256 random bits, which nobody can guess. Functions such as bcrypt
+    # protect weak passwords, and would only slow down each request here.
     hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     ending: str
     made: datetime
@@ -85,12 +85,12 @@ class Key(BaseModel):
 
     @property
     def has_expired(self) -> bool:
-        """Whether its last day is over, in UTC."""
+        """Whether the key's last day is over, in UTC."""
         return self.expires is not None and datetime.now(UTC).date() > self.expires
 
     @property
     def access(self) -> Access:
-        """What it allows."""
+        """What the key allows."""
         return Access(
             self.name, None if self.collections is None else frozenset(self.collections), self.writes, self.web
         )
@@ -138,7 +138,7 @@ def add_key(
     writes: bool = False,
     expires: date | None = None,
 ) -> str:
-    """Make a key and store its hash."""
+    """Make a key, store its hash, and return the key."""
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     try:
         key = Key(
@@ -169,12 +169,12 @@ def add_key(
 
 
 def revoke_key(name: str) -> int:
-    """Revoke a key; a running server refuses its next request."""
+    """Revoke a key, so that running servers refuse its next request; return how many keys are left."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         left = tuple(each for each in keys if each.name != name)
         if len(left) == len(keys):
-            raise Missing(f"There is no key {name!r}: `prefrag keys list` shows all.")
+            raise Missing(f"There is no key {name!r}: `prefrag keys list` lists all keys.")
         return left
 
     return len(_change(remove))
@@ -194,14 +194,14 @@ class Keyring:
         self._index = KeyIndex() if are_shared() else None
         self._one_at_a_time = CapacityLimiter(1)
         self._until = 0.0
-        # The administrator's keys have no names; names in the file cannot contain a colon.
+        # Keys in the environment get names that no stored key can have, because of the colon.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
             for number, key in enumerate(settings.api_keys, start=1)
         ]
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
-        # A key file from before the keys were shared still makes keys required.
+        # A key file on this machine makes keys required even if the keys are in Elasticsearch by now.
         self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
@@ -218,16 +218,16 @@ class Keyring:
 
     @property
     def is_shared(self) -> bool:
-        """Whether more than one key works, so that one must not take what the others need."""
+        """Whether more than one key works, so that each may take only its share of the server."""
         return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
-        """Find out what a key allows, after reading the file again if it has changed."""
+        """Find out what a key allows, after rereading keys that may have changed; None for an unknown key."""
         self._read_again()
         return self._look_up(secret)
 
     async def find_async(self, secret: str) -> Access | None:
-        """Find out what a key allows, without blocking the event loop while an index is asked."""
+        """Do as :meth:`find` does, without blocking the event loop while the index is read."""
         if self._index is not None and time.monotonic() >= self._until:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
@@ -237,7 +237,7 @@ class Keyring:
     def _look_up(self, secret: str) -> Access | None:
         given = _hash(secret)
         known = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
-        # Compare every hash as a whole, so that the time does not reveal a partial match.
+        # Compare with all hashes, each in constant time, so that the time reveals no partial match.
         found = [access for kept, access in known if hmac.compare_digest(given, kept)]
         return found[0] if found else None
 
@@ -279,19 +279,19 @@ class Keyring:
             self._has_place = True
         except FileNotFoundError:
             if self._has_place:
-                logger.error("There is no file of keys at %s: all of its keys are refused until it is back.", self.path)
+                logger.error("The key file %s is gone: all of its keys are refused until it is back.", self.path)
         except BadInput as error:
             self._has_place = True
             if isinstance(error.__cause__, OSError):
-                # It may become readable again without changing, for example after too many files were open.
+                # The file may become readable again without a change, for example if too many files were open.
                 self._seen = None
-            logger.error("%s Until then all of its keys are refused.", error)
+            logger.error("%s Until then, all of its keys are refused.", error)
 
 
 class ApiKeys:
-    """Require a key as a bearer token, or the cookie of the page; if no key exists, serve only this machine.
+    """Require a key as a bearer token, or the page's cookie; without any key, serve only this machine.
 
-    The request's :data:`current_access` says what the key allows.
+    For the rest of the request, :data:`current_access` says what the key allows.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
@@ -300,7 +300,7 @@ class ApiKeys:
         self.page_token = page_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 401 or 403."""
+        """Pass a request on, or answer 401, 403 or 503."""
         path = path_of(scope) if scope["type"] != "lifespan" else ""
         if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)
@@ -312,7 +312,7 @@ class ApiKeys:
         if access is None and not self.keyring.is_required and not is_local:
             message = (
                 "As long as there are no keys (`prefrag keys add NAME`, PREFRAG_API_KEYS), this service only answers "
-                "its own machine, addressed by one of that machine's names and without a proxy in between."
+                "requests from its own machine, sent to one of that machine's own names and through no proxy."
             )
             await refuse(scope, receive, send, 403, message)
         elif path == "/access" and scope.get("method") == "POST":
@@ -320,7 +320,7 @@ class ApiKeys:
             if cookie is not None:
                 await cookie(scope, receive, send)
                 return
-            message = "This address was used, or is from an earlier start: open the one that the terminal shows now."
+            message = "This address has been used, or is from an earlier start: open the one in the terminal."
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
@@ -335,7 +335,7 @@ class ApiKeys:
         else:
             access = access or ANYONE
             current_access.set(access)
-            # Set here, at the gate, so that it holds for everything that is served.
+            # Set here, where every request passes, so that it holds for all routes.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             label_audit(key=access.key or None)
             await self.app(scope, receive, send)
@@ -360,27 +360,27 @@ def _read(path: Path) -> tuple[Key, ...]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        # Keep the values in the file out of messages.
+        # A validation error would quote values from the file.
         reason = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise BadInput(
-            f"The file of keys {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
+            f"The key file {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
             "`prefrag keys add`."
         ) from error
 
 
 def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
-    """Read the document of the index, which holds the same as a key file."""
+    """Read the keys from the document of the index, which has the form of a key file."""
     try:
         return _KeysFile.model_validate_json(json.dumps(document)).keys
     except ValueError as error:
         raise BadInput(
-            f"The keys in the Elasticsearch index {KEY_INDEX} are damaged: delete it and make new keys with `prefrag "
-            "keys add`."
+            f"The keys in the Elasticsearch index {KEY_INDEX} are damaged: delete the index and make new keys with "
+            "`prefrag keys add`."
         ) from error
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the stored keys, one process at a time; readers see the file as it was before or after."""
+    """Change the stored keys, one process at a time; readers see all of a change or nothing of it."""
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):
@@ -398,12 +398,12 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
     except Missing:
         raise
     except OSError as error:
-        raise BadInput(f"The file of keys {path} cannot be written: {error.strerror}.") from error
+        raise BadInput(f"The key file {path} cannot be written: {error.strerror}.") from error
     return keys
 
 
 def _write(path: Path, text: str) -> None:
-    # This makes the file with mode 0600.
+    # mkstemp makes the file with mode 0600.
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

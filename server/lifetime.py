@@ -1,4 +1,4 @@
-"""The start and end of a run: how many run at once, and what stops one before it has answered."""
+"""Limit how many runs there are at once, and stop a run whose client has gone."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
 # A call over MCP is a run too, although its reply does not end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# A client that has read nothing for this long is gone, even if its connection is not.
+# A client that has read nothing for this long counts as gone, even if its connection is open.
 _SEND_SECONDS = 60.0
 
 
@@ -35,7 +35,7 @@ class CancelWhenGone:
         self.in_flight = set() if in_flight is None else in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and give it up when the client disconnects, or the server stops."""
+        """Pass a request on; stop the work when the client disconnects or the server stops."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return

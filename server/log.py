@@ -1,4 +1,4 @@
-"""The log of the service: Hayhooks' lines without the words of a question, or one JSON object per line."""
+"""The log of the service, without the words of questions: in the format of Hayhooks, or one JSON object per line."""
 
 import json
 import logging
@@ -55,7 +55,7 @@ def _write_json(message: Any) -> None:
 
 
 def _log_run(measured: Measured) -> None:
-    """Write one line for a run: its numbers and, if it failed, the type of the error."""
+    """Write one line for a finished run: its labels, its numbers and, if it failed, the type of the error."""
     if measured.name != "prefrag.run":
         return
     counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}

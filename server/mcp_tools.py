@@ -1,4 +1,4 @@
-"""Offer the served pipelines as MCP tools: they answer questions, and nothing else can be called."""
+"""Offer the served pipelines as MCP tools. The tools answer questions; nothing else can be called."""
 
 import json
 import logging
@@ -38,25 +38,25 @@ logger = logging.getLogger(__name__)
 
 _PATH = "/mcp"
 _INSTRUCTIONS = (
-    "Each tool answers a question from the user's own documents, and from the web where they do not suffice and the "
-    "user allows it. Put whole questions that can be understood without the conversation. Where you use what a source "
-    "says, repeat its mark: [1] is a document of the user, [W1] a page of the web."
+    "Each tool answers a question from the user's own documents, and from the web if they do not suffice and the user "
+    "allows it. Ask complete questions that can be understood without the conversation. When you use what a source "
+    "says, repeat its mark: [1] is a document of the user, [W1] a web page."
 )
 _DESCRIPTION = (
-    "Answer a question from the user's own documents first; the web is searched only where they do not suffice and "
-    "the user allows it. It takes several steps by itself, so put what needs more than one document as one question. "
+    "Answer a question from the user's own documents first; the web is searched only if they do not suffice and the "
+    "user allows it. The tool takes several steps by itself, so ask one question even if it needs several documents. "
     "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
-    "with the sentence that matters. Where it gives no answer, it says so and returns the sentences that it found."
+    "with the sentence that matters. Without an answer, it says so and returns the sentences that it found."
 )
-# A model asks in its own words, so it does not need to pass a conversation or texts along.
+# A model writes complete questions, so it has no need to pass on a conversation or texts.
 _HIDDEN = frozenset({"history", "documents", "stream"})
-# If no sentence of a passage stands out, its beginning is shown.
+# How many characters of a passage are shown if none of its sentences stands out.
 _BEGINNING = 300
 _PROBLEMS = 5
 _NAME_CHARACTERS = 100
 _TEXT_CHARACTERS = 500
 _MALFORMED = (
-    "This is not a message of the protocol: send JSON at most a few hundred levels deep, without half surrogate pairs."
+    "This is no JSON-RPC message: send JSON that is at most a few hundred levels deep, without half surrogate pairs."
 )
 
 
@@ -75,7 +75,7 @@ def create_server() -> Server[Any, Any]:
         if known is None:
             return _refuse("There is no such tool: list the tools again.")
         if unknown := arguments.keys() - known.keys():
-            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: give some of {', '.join(known)}.")
+            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(known)}.")
         try:
             return await _call(name, arguments, server.request_context)
         except ValidationError as error:
@@ -84,14 +84,14 @@ def create_server() -> Server[Any, Any]:
             return _refuse(str(error.detail))
         except Exception:
             logger.exception("A tool failed.")
-            return _refuse("The tool failed; the log of the server says why.")
+            return _refuse("The tool failed; the server's log says why.")
 
     return server
 
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
-    """Serve the tools over streamable HTTP, each request by itself, so that any worker can answer it."""
-    # The reply is a stream, which keeps the connection alive during a run; when it ends, so does the run.
+    """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request."""
+    # The reply is a stream, which keeps the connection alive during a run. If the connection ends, so does the run.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
     class Endpoint:
@@ -117,11 +117,11 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
             commit_prepared_pipeline(prepare_pipeline(name, path))
         except Exception as error:
             if not lenient:
-                # Hayhooks reports which of its steps failed; the cause states why.
+                # The error of Hayhooks says which of its steps failed; the error's cause says why.
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    # Wrapped as the library would; it only iterates over the lines.
+    # Wrapped as the library itself wraps standard input.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
     sound: Any = read_sound(lines, replies)
@@ -136,7 +136,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     if certainty == "stated":
         parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # A model may repeat a passage, and the client may render it.
+        # The answer may repeat parts of a passage, and the client may render them.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
@@ -146,7 +146,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
-    # Below an answer, each source shows its sentence; without an answer, the sentences already stand above.
+    # Below an answer, each source shows its sentence. Without an answer, the sentences stand above already.
     sources = [
         _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)
@@ -201,7 +201,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
     run: Any = await wrapper.run_api_async(**values, stream=True)
     result: dict[str, Any] = {}
     steps = count(1)
-    # Close it as soon as the client disconnects, or the run would go on until garbage collection.
+    # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
     async with aclosing(run.stream) as outputs:
         async for output in outputs:
             if "error" in output:
@@ -217,7 +217,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Report progress to a client that wants it; many wait longer for a run that reports some."""
+    """Report progress to a client that asked for it; many clients wait longer if progress is reported."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]

@@ -1,6 +1,6 @@
-"""Metrics for Prometheus, by pipeline, role and kind of source; they name no keys and no indexes.
+"""Metrics for Prometheus, by pipeline, role of the model and kind of source; they name no keys and no indexes.
 
-Several worker processes count in files of one folder, which ``prefrag serve`` makes, and any of them answers for all.
+Several workers count in files of one folder, which ``prefrag serve`` makes, and any worker can report for all of them.
 """
 
 import os
@@ -16,7 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
 _PART_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
 
-# A registry of its own: the default one belongs to whatever else runs in the process.
+# A registry of our own, because the default one holds whatever else runs in the process.
 _registry = CollectorRegistry()
 _RUNS = Counter("prefrag_runs", "Runs that have ended.", ["pipeline", "status"], registry=_registry)
 _RUN_SECONDS = Histogram(
@@ -38,11 +38,11 @@ _SEARCH_SECONDS = Histogram(
 )
 _TOKENS = Counter("prefrag_tokens", "Tokens as model servers count them.", ["role", "kind"], registry=_registry)
 _HELD_BACK = Counter("prefrag_queries_held_back", "Queries that were not sent to the web.", registry=_registry)
-REFUSED = Counter("prefrag_refused", "Questions that were refused a place.", ["status"], registry=_registry)
+REFUSED = Counter("prefrag_refused", "Questions refused for lack of a place.", ["status"], registry=_registry)
 WAITING = Gauge(
     "prefrag_waiting", "Requests that wait for their turn.", multiprocess_mode="livesum", registry=_registry
 )
-RUNNING = Gauge("prefrag_running", "Requests at work.", multiprocess_mode="livesum", registry=_registry)
+RUNNING = Gauge("prefrag_running", "Requests being answered.", multiprocess_mode="livesum", registry=_registry)
 
 
 def count(measured: Measured) -> None:
@@ -86,6 +86,6 @@ def _gather() -> CollectorRegistry:
 
 
 def forget_process(pid: int) -> None:
-    """Remove the requests of a dead process from the number in progress."""
+    """Stop counting the waiting and running requests of a dead process."""
     if FOLDER_VARIABLE in os.environ:
         mark_process_dead(pid)

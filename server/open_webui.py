@@ -1,4 +1,4 @@
-"""Serve Open WebUI under its own base URL, where the steps and sources of a run become events of its chat."""
+"""Serve Open WebUI under a base URL of its own, where the steps and sources of a run become events of the chat."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from prefrag.server.security import path_of
 PREFIX = "/open-webui"
 # Set for each request, before its pipeline runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# Not shown: the answer follows anyway, and an observation repeats what was found.
+# Events without a status line: the answer follows anyway, and an observation repeats what was found.
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
@@ -29,19 +29,19 @@ _ADDRESS = re.compile(r"(?i)http")
 
 
 class OpenWebUIRoutes:
-    """Pass requests under ``/open-webui/v1`` on to the same routes under ``/v1``, and mark them."""
+    """Pass requests under ``/open-webui/v1`` on to the routes under ``/v1``, and set :data:`shows_events` for them."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Pass a request on under its path without the prefix."""
         if scope["type"] == "http":
             path = path_of(scope)
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # As for an application mounted there: everything behind this one sees only the rest of the path.
+                # As if an application were mounted at the prefix, so that the others see only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 
@@ -63,7 +63,7 @@ class EventChat:
             yield {"event": write_status(line)}
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write the sources and the answer."""
+        """Write the sources, the last status line and the answer."""
         content = chat_text.write_content(result, self.cites, {}, lists_sources=False)
         files = {mark: number for mark, number in self.marks.items() if number.isdecimal()}
         numbered, sources = number_sources(content, result.get("documents") or (), files, self.listed)
@@ -84,7 +84,7 @@ def write_status(text: str, done: bool = False) -> dict[str, Any]:
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the last status line: how good the answer is, the number of searches, and what was sent out."""
+    """Write the last status line: how good the answer is, how many searches there were, and what was sent out."""
     searches = (result.get("counts") or {}).get("total", 0)
     parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
     sent = len(result.get("queries_sent_out") or ())
@@ -99,7 +99,7 @@ def number_sources(
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Write the marks of passages as Open WebUI does, where ``[1]`` is the first source of a message."""
+    """Replace the marks of passages by Open WebUI's, where ``[1]`` is the first source; also return the sources."""
     known = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
@@ -110,11 +110,11 @@ def number_sources(
             return found[0]
         marks = chat_text.read_marks(found[0])
         if not all(mark in known for mark in marks):
-            # Open WebUI would drop it, because no source has this number.
+            # Open WebUI would drop these brackets, because no source has this number.
             return f"({found[0][1:-1]})"
         cites = True
         shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
-        # Separated by spaces, each gets a chip of its own.
+        # Only marks that are separated by spaces become separate chips.
         adjacent = " " * content.endswith("]", 0, found.start())
         return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
 
@@ -123,7 +123,7 @@ def number_sources(
 
 
 def hide_marks(text: str) -> str:
-    """Write the marks of passages so that Open WebUI does not take them for the numbers of its sources."""
+    """Put the marks of passages into round brackets, so that Open WebUI does not take them for its own numbers."""
     return chat_text.MARKS.sub(r"(\1)", text)
 
 
@@ -134,7 +134,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"
-    # If the name is an address, Open WebUI fetches the site's icon from a third party.
+    # For a name that begins like an address, Open WebUI would fetch an icon from a third party.
     name = f"page {name}" if _ADDRESS.match(name) else name
     page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
     return create_source_event(
@@ -148,7 +148,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_passage(document: Mapping[str, Any]) -> str:
-    """Write the text of a passage in Markdown, with the sentence that speaks most to the question in bold."""
+    """Write the text of a passage in Markdown, with its best sentence in bold."""
     content, span = str(document.get("content") or ""), document.get("sentence")
     if not span:
         return chat_text.disarm(content)

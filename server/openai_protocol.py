@@ -1,4 +1,4 @@
-"""End streams, and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
+"""End streams and write errors as the OpenAI protocol asks, because Hayhooks does neither."""
 
 import asyncio
 import json
@@ -14,12 +14,12 @@ from prefrag.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.security import path_of
 
 DONE = b"data: [DONE]"
-# Proxies close a connection after 60 silent seconds, and a model may think for longer. Clients skip SSE comments.
+# Proxies close connections after 60 silent seconds, and a model may think longer. Clients skip this SSE comment.
 _KEEP_ALIVE = b": the run goes on\n\n"
 _SILENT_SECONDS = 10.0
-# A client that has stopped reading must not hold up the end.
+# A client that has stopped reading may delay the last event only for so long.
 _LAST_SECONDS = 1.0
-# The 404 of Hayhooks for an unknown model. Any other 404 of a chat is ours, for an unknown collection.
+# Hayhooks answers 404 with this text for an unknown model. Any other 404 of a chat is ours: an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
@@ -27,8 +27,8 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 class StreamEnd:
     """Keep the stream of a run from going silent, and end it with ``data: [DONE]``.
 
-    Strict clients of the chat protocol wait for that end, and proxies close a connection that is silent for a minute.
-    If a stream breaks, an error event comes before the end, so that no client takes it for complete.
+    Strict clients of the chat protocol wait for ``[DONE]``, and proxies close a connection that is silent for a minute.
+    If a run breaks off, an error event comes before ``[DONE]``, so that no client takes the stream for complete.
     """
 
     def __init__(self, app: ASGIApp):
@@ -52,7 +52,7 @@ class StreamEnd:
                         await spoken.wait()
                 except TimeoutError:
                     async with turn:
-                        # Between two events: a chunk can end anywhere.
+                        # Only between two events, because a chunk can end anywhere.
                         if streams and (not tail or tail.endswith(b"\n\n")):
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
@@ -61,11 +61,11 @@ class StreamEnd:
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
-                    # A buffering proxy would show the steps only together with the answer.
+                    # Otherwise a buffering proxy would show the steps only together with the answer.
                     message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
-                # A chunk can end anywhere.
+                # Chunks may cut ``[DONE]`` or the blank line after an event in two.
                 tail = (tail + body)[-2 * len(DONE) :]
                 if not message.get("more_body"):
                     streams = False
@@ -81,7 +81,7 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # A run is cancelled when the server stops; when its client is gone, nobody reads the event.
+                # Cancelled: the server stops, or the client is gone, and then nobody reads this.
                 stopping = isinstance(error, asyncio.CancelledError)
                 message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
                 error_event = {"error": {"message": message, "status": status}, "result": None}
@@ -93,19 +93,19 @@ class StreamEnd:
         finally:
             if breaker is not None:
                 breaker.cancel()
-                # Do not wait for it: the client has its answer, and the run's place must be freed. Its exception is
-                # read only so that asyncio does not log it.
+                # Do not wait for the task: the client has its answer, and the run's place must be freed. The exception
+                # of the task is read only to keep asyncio from logging it.
                 breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class ErrorForm:
-    """Add ``{"error": {"message", "type", "param", "code"}}`` to errors under ``/v1``, besides what they hold."""
+    """Add ``{"error": {"message", "type", "param", "code"}}`` to the JSON of errors under ``/v1``."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and rewrite the error that it ends with, if any."""
+        """Pass a request on, and rewrite the reply if it is an error."""
         if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
             await self.app(scope, receive, send)
             return
@@ -118,7 +118,7 @@ class ErrorForm:
             if message["type"] == "http.response.start":
                 begun = True
                 if message["status"] >= 400:
-                    # The length is known only after the whole body.
+                    # Wait for the whole body, because the headers state the length of the rewritten one.
                     start = message
                     return
             elif start is not None and message["type"] == "http.response.body":
@@ -145,7 +145,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
     if not isinstance(content, Mapping):
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
     if not isinstance(content.get("error"), Mapping):
-        # A later version of the library may write this form itself.
+        # A later version of Hayhooks may write this form itself.
         content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
@@ -158,7 +158,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # A body of the wrong shape: the place and the message of each problem.
+        # For a body of the wrong shape, the detail lists the place and the message of each problem.
         fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
         message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
         param = fields[0] or None

@@ -1,4 +1,4 @@
-"""A document as the text that was extracted from it, and its file."""
+"""Open a document: the text that was read from it, its file, or a page of it as a picture."""
 
 import atexit
 import os
@@ -19,24 +19,24 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
-# A book has thousands of passages; the page shows those around the one that was found.
+# A book has thousands of passages; the web page shows only those around the one that was found.
 MOST_PASSAGES = 1_000
-# Somebody is waiting for the page, and others behind them.
+# Short, because somebody is waiting for the picture, and only one is drawn at a time.
 _MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
 
 
 def open_document(collection: str, document: str = "", passage: str = "", shared: bool = False) -> dict[str, Any]:
-    """Read the passages of a document in their order, found by its id or by that of one of its passages.
+    """Read the passages of a document in order; find the document by its id, or by the id of one of its passages.
 
     :param collection: The collection; whether it may be read has been checked.
     :param document: The id of the document, as the list of documents gives it.
-    :param passage: The id of a passage, where that of the document is not known.
+    :param passage: The id of a passage, if the id of the document is not known.
     :param shared: Whether the collection lies in Elasticsearch.
     :returns: `id`, `name`, `title`, `kind`, `date` and `modified` where they are known, `file` (`same`, `changed`,
-        `gone`, or null where nobody can tell), `hash` (a filter on `meta.file_hash` finds only this file), `of` (the
-        number of its passages), `first` (the number of the first one here) and `passages`.
+        `gone`, or null where nobody can tell), `hash` (a filter on `meta.file_hash` finds only this file), `of` (how
+        many passages the document has), `passages`, and `first` (the number of the first of these, from 1).
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
@@ -48,11 +48,11 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
         else:
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
-        # The lines of a corpus are unrelated to each other.
+        # The lines of a corpus are unrelated to each other, so only the one passage is shown.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
-        raise Missing("This document is a corpus: its passages are opened one by one." if path else _NOT_THERE)
+        raise Missing("This document is a corpus: open its passages one by one." if path else _NOT_THERE)
     at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
@@ -75,7 +75,7 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
     """Find the file of a document."""
     path = Path(_find(collection, document, shared).entry.path or "")
     if shared or _is_elsewhere(path) or not path.is_file():
-        raise Missing("The file of this document is not available here; only its text is.")
+        raise Missing("Only the text of this document is available here, not its file.")
     return path
 
 
@@ -85,7 +85,7 @@ def draw_page(collection: str, document: str, page: int, sentence: str, shared: 
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only the pages of PDF files can be shown.")
     if path.stat().st_size > most_bytes(path):
-        raise BadInput("The file is now larger than the limit for PDF files.")
+        raise BadInput("The file has grown beyond the limit for PDF files.")
     try:
         return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
     except CannotRead as error:
@@ -107,8 +107,8 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
 
 
 def _is_elsewhere(path: Path) -> bool:
-    """Check whether a link in place of the file, or of a folder above it, leads to something that was never indexed."""
-    # The administrator may have made the folder of uploads itself a link.
+    """Check whether the file, or a folder above it, has been replaced by a link to something that was never indexed."""
+    # Links above the data directory are the administrator's own.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path
     return os.path.realpath(path) != str(expected)

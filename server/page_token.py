@@ -1,7 +1,7 @@
-"""A token with which the user at the server's terminal opens the page without a key, as in Jupyter.
+"""Tokens with which the user at the server's terminal opens the page without a key, as in Jupyter.
 
 `prefrag serve` makes a secret for as long as it runs. Its workers show an address with a token in the fragment, which
-appears in no request and no log. The page exchanges the token for a cookie; each token works once.
+appears in no request and no log. Each token works once: the page exchanges it for a cookie.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ _FIRST = "first"
 
 @contextmanager
 def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
-    """Let workers started in this context show tokens, if there is a terminal and the server is open to this machine.
+    """Let workers that start in this context show tokens, if there is a terminal and this machine can reach the server.
 
-    With `opens_page` the first one goes to a browser.
+    With `opens_page`, the first token goes to a browser instead, and no terminal is needed.
     """
     os.environ.pop(_VARIABLE, None)
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
@@ -49,35 +49,35 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
 
 
 class PageToken:
-    """The current token, which all workers of a server share, and the cookie that it is exchanged for."""
+    """The valid token, which all workers of a server share, and the cookie for which it is exchanged."""
 
     def __init__(self) -> None:
-        """Take over what `serve` offered, if anything, and hide it from the processes that this one starts."""
+        """Take over the secret of `serve`, if there is one, and hide it from the processes that this one starts."""
         secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
     def show(self, used: str = _FIRST) -> bool:
-        """Show a new token in place of a used one, unless that one had been used before."""
+        """Replace a token by a new one and show it; return False if the old token is not valid."""
         if self._folder is None:
             return False
         token = secrets.token_urlsafe()
         try:
-            # The folder holds one empty file, named after the hash of the valid token. Only one worker can rename it;
-            # if the folder was cleared away, no token is valid.
+            # The folder holds one empty file, named after the hash of the valid token. Only one worker can rename it.
+            # If the folder has been deleted, no token is valid.
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
         if self._opens_page and used == _FIRST:
             open_page(self._address, f"#token={token}")
-        # A server may outlive its terminal, and anything but a terminal could store the token.
+        # Printed only at a terminal, because anything else could store the token. The server may outlive its terminal.
         with suppress(OSError):
             if sys.stdout.isatty():
                 print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:
-        """Exchange a token for the cookie; return nothing if the token is not valid."""
+        """Exchange a token for the cookie; return None if the token is not valid."""
         if not self.show(_hash(token)):
             return None
         response = Response(status_code=204)

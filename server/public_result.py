@@ -1,4 +1,4 @@
-"""The result as a client may see it: without the addresses and paths of this installation."""
+"""Write results as clients may see them: without the addresses and paths of this installation."""
 
 import os
 import re
@@ -15,7 +15,7 @@ WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
-# A folder of Windows may have spaces in its name, and Python doubles the backslashes where it quotes a path.
+# On Windows, the name of a folder may have spaces, and Python doubles the backslashes where it quotes a path.
 _WINDOWS_PATH = re.compile(
     r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
     r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
@@ -24,12 +24,12 @@ _PARTS_OF_ERRORS = ("error", "message")
 
 
 class Installation:
-    """What is withheld from clients: the addresses of the servers behind a pipeline, their models' names and keys."""
+    """Withholds from clients the addresses of the servers behind a pipeline, the names of their models, and secrets."""
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
         parts: dict[str, Any] = {}
-        # A user's own component need not be serialisable to be served.
+        # A user's own component may not be serialisable, and is served all the same.
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
@@ -40,14 +40,14 @@ class Installation:
         self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
 
     def withhold(self, text: str) -> str:
-        """Write an error message for a client."""
+        """Rewrite an error message for a client."""
         text = _hide_hosts(text)
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
         return hide_folders(text)
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a result for a client."""
+        """Rewrite a result for a client."""
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
@@ -58,13 +58,13 @@ class Installation:
         return public
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the details of an event for a client."""
+        """Rewrite the details of an event for a client."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
 
 
 def hide_addresses(text: str) -> str:
-    """Remove server addresses from a text, and everything but the name from each path."""
+    """Remove the addresses of servers from a text, and shorten each path to its last name."""
     return hide_folders(_hide_hosts(text))
 
 
@@ -73,7 +73,7 @@ def _hide_hosts(text: str) -> str:
 
 
 def hide_folders(text: str) -> str:
-    """Remove everything but the name from each path in a text."""
+    """Shorten each path in a text to its last name."""
     return _PATH.sub(r"\1", _WINDOWS_PATH.sub("", text))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
-# Probes are frequent, and a model server has better things to do.
+# Probes are frequent, so a model server is asked at most this often.
 _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
@@ -20,7 +20,7 @@ _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
     "refused": "Elasticsearch refuses the search: check PREFRAG_ELASTICSEARCH_API_KEY.",
-    "missing": "The index does not exist: make it with prefrag index YOUR_FILES.",
+    "missing": "The index does not exist (the server's log names it): make it with prefrag index YOUR_FILES.",
     "damaged": "The index cannot be searched: delete it and index the documents again.",
     "no_model": "The model server does not answer: start it, or set {prefix}BASE_URL to where it runs.",
     "no_key": "The model server refuses the key: check {prefix}API_KEY.",
@@ -28,14 +28,14 @@ _ADVICE = {
 
 
 class Outage(NamedTuple):
-    """The reason why a pipeline cannot answer."""
+    """Why a pipeline cannot answer: advice for clients, and details for the log."""
 
     advice: str
     details: str
 
 
 async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
-    """Search every index of the pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
+    """Find the pipelines whose index or model server does not answer within :data:`DEADLINE_SECONDS`.
 
     A model server is only asked for the list of its models, which costs no tokens.
     """
@@ -106,7 +106,7 @@ async def _call_model_server(server: Any) -> Outage | None:
         return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
-    # Not every server lists its models, but one that says so is there.
+    # Not every server lists its models; one that answers that it does not is running.
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 
@@ -119,10 +119,10 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
 
     try:
         with explain_failures(store):
-            # A separate client, because nothing would close the pipeline's own in this event loop.
+            # A client of its own, because nothing would close the store's client in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
-                # By searching, because a key may be limited to that.
+                # A search, because the key may allow nothing else.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
@@ -131,6 +131,6 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # A probe is answered even when the settings are broken.
+        # A probe must be answered even if the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

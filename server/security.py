@@ -1,4 +1,4 @@
-"""Close routes, and recognise requests from this machine; Hayhooks does neither."""
+"""Hide the routes that are not meant to be served, and recognise requests from this machine."""
 
 import ipaddress
 import re
@@ -26,7 +26,7 @@ def is_open(path: str, open_deploy: bool = False) -> bool:
 
 
 class OpenRoutes:
-    """Hide every route that is not meant to be served."""
+    """Answer 404 for every route that is not meant to be served."""
 
     def __init__(self, app: ASGIApp, open_deploy: bool):
         self.app = app
@@ -56,10 +56,10 @@ def is_loopback(host: str) -> bool:
 
 
 def stays_on_this_machine(scope: Scope) -> bool:
-    """Check whether a request came from this machine over the loopback interface, under one of its names, directly.
+    """Check whether a request came directly from this machine, over the loopback interface and to one of its names.
 
-    The name counts because a website's name can be made to resolve to this machine, and the browser would let it in. A
-    proxy that adds no headers is recognised only if it speaks HTTP/1.0, as nginx 1.22 does by default.
+    The name is checked because an attacker can make a website's name resolve to this machine, and browsers would then
+    send requests here. A proxy that adds no headers is recognised only by HTTP/1.0, which nginx 1.22 uses by default.
     """
     client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
     headers = Headers(scope=scope)
@@ -78,7 +78,7 @@ def stays_on_this_machine(scope: Scope) -> bool:
 
 
 def comes_from_own_page(scope: Scope) -> bool:
-    """Check whether a browser says that a page at this very address sent a request; other programs say nothing."""
+    """Check whether a browser says that this server's own page sent the request; other programs say nothing."""
     headers = Headers(scope=scope)
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is None and site is None:

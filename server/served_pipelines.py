@@ -15,7 +15,7 @@ from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
-from prefrag.components.document_stores.tantivy.index_location import name_others, refuse_demo, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
@@ -32,14 +32,14 @@ DEFAULT = "prefrag"
 def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
-    ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
-    Without it these are the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set, else ``prefrag``.
+    ``PREFRAG_SERVE`` lists them, separated by commas: names of pipelines, paths of YAML files, or ``all``. Without it,
+    the wrappers in ``HAYHOOKS_PIPELINES_DIR`` are served if that is set, and otherwise ``prefrag``.
     """
     wrappers = _find_wrappers()
     chosen = settings.serve
     for folder in folders():
         if not any(folder.glob("*.yaml")):
-            raise Missing(f"There is no folder with YAML pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
+            raise Missing(f"There are no YAML pipelines in {folder}: set PREFRAG_PIPELINES_DIR to a folder with some.")
     if chosen == (ALL,):
         return {name: find(name) for name in names()} | wrappers
     served: dict[str, Path] = {}
@@ -53,19 +53,16 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Refuse to serve pipelines whose index does not exist; the demo never takes its place."""
+    """Refuse to serve pipelines whose index does not exist; the demo never stands in for it."""
     refuse_demo()
     for file in files:
         stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
         for index in {parameters_of(one).get("index") for one in stores if not parameters_of(one).get("path")}:
-            try:
-                resolve_index(index)
-            except FileNotFoundError as error:
-                raise Missing(f"{error}{name_others()}") from error
+            resolve_index(index)
 
 
 def skips_broken() -> bool:
-    """Check whether a pipeline that cannot be served is skipped, because ``all`` did not name it."""
+    """Check whether a pipeline that cannot be served is skipped: it is, if ``all`` are served and none was named."""
     return settings.serve == (ALL,)
 
 
@@ -90,12 +87,12 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 def keep_modules_apart() -> None:
     """Load the modules of wrappers under package names of their own.
 
-    Hayhooks uses the pipeline's name as its package name: a wrapper deployed as ``prefrag`` would take the place of
-    this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there. Its loader accepts a
-    package name, but its deploy routes do not pass one, so the three functions that those routes use to load, list and
-    unload modules are replaced, and nothing else of Hayhooks. Tried with 2.1.0, the newest.
+    Hayhooks imports a wrapper as a package with the pipeline's name. A wrapper deployed as ``prefrag`` would replace
+    this package in ``sys.modules``, and undeploying it would remove this package. The loader of Hayhooks accepts other
+    package names, but its deploy routes pass none. So this replaces the three functions with which they load, list and
+    unload modules, and nothing else of Hayhooks. Tried with 2.1.0, the newest version.
 
-    A wrapper that is not ours searches what it likes, so a key that is bound to collections may not use it.
+    A wrapper that is not ours may search anything, so a key that is bound to collections may not use it.
     """
 
     def package(name: str) -> str:
@@ -116,13 +113,13 @@ def keep_modules_apart() -> None:
 
 @functools.cache
 def _keep_bound_keys_out(wrapper: Any) -> None:
-    """Make each run method of a wrapper refuse a key that is bound to collections."""
+    """Make each run method of a wrapper refuse keys that are bound to collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(*arguments: Any, **options: Any) -> Any:
             if current_access.get().collections is not None:
-                message = "This key may not use this pipeline, which knows nothing of collections."
+                message = "This key is bound to collections, so it may not use this pipeline, which ignores them."
                 raise HTTPException(HTTPStatus.FORBIDDEN, message)
             # Hayhooks awaits what an asynchronous method returns.
             return method(*arguments, **options)
@@ -140,7 +137,7 @@ def _find_wrappers() -> dict[str, Path]:
     if path is None:
         return {}
     if not path.is_dir():
-        raise Missing(f"There is no folder of wrappers {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
+        raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
     found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
     # Editors keep copies in hidden folders, which must not be run.
     return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

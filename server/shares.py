@@ -1,4 +1,4 @@
-"""How much of a server one key may use while there are others: places, and requests per minute.
+"""Limit how much of a server one key may use while there are others: places, and requests per minute.
 
 Everything here is counted per process, and forgotten when the process ends.
 """
@@ -18,17 +18,17 @@ from prefrag.components.settings import settings
 from prefrag.server.keys import PUBLIC_PATHS, current_access
 from prefrag.server.security import path_of, refuse
 
-# How long clients are asked to wait when it is unknown when there will be room.
+# How long clients are asked to wait if nobody knows when there will be room.
 RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Find whose share a request counts towards: its key's, or its address's if it needs no key."""
+    """Name the holder of a share on whom a request counts: its key or, without keys, its address."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 
 class Busy(Exception):
-    """There is no free place: 503 if there is none for anybody, 429 if the holder has used its share."""
+    """Refuse a request: with 503 if there is no place for anybody, with 429 if the holder has used its share."""
 
     def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
@@ -39,10 +39,10 @@ class Busy(Exception):
 class Places:
     """A limited number of places, with a queue for them.
 
-    While places are shared, a holder with as many places as are free gets no more (with a share of 50%): a single
-    holder gets half of them, two get a third each, and whoever comes next still finds one free. Running work is never
-    stopped for somebody else, so only places that are held back are free at once. Those who wait are served in turn,
-    one holder after another.
+    While several keys share the places, a holder gets no more of them once it has as many as are free (with
+    `PREFRAG_SHARE` at 50%). So a single holder gets half of the places, two get a third each, and the next one still
+    finds a free place. This reserve is needed because running work is never stopped for somebody else. Those who wait
+    are served in turn, one holder after another.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -100,7 +100,7 @@ class Places:
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.pop(holder, deque())
         if left := deque(each for each in turns if each is not turn):
-            # Behind everyone else in the queue.
+            # The holder's next turn comes after those of all other holders.
             self._waiting[holder] = left
 
     def _refusal(self, holder: str, by_share: bool) -> Busy:
@@ -108,11 +108,11 @@ class Places:
             held, waiting = self._held[holder], len(self._waiting.get(holder, ()))
             return Busy(
                 429,
-                f"This key has used its share of the {self._what} of this server process ({held} in work, {waiting} "
+                f"This key has used its share of the {self._what} in this server process ({held} running, {waiting} "
                 f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
             )
         waiting = self._count_waiting()
-        return Busy(503, f"Too many {self._what} ({self._held.total()} in work, {waiting} waiting): ask again later.")
+        return Busy(503, f"Too many {self._what} ({self._held.total()} running, {waiting} waiting): ask again later.")
 
 
 class Rate:
@@ -124,7 +124,7 @@ class Rate:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def spend(self, holder: str, cost: int = 1) -> None:
-        """Count what a holder uses, or refuse it without counting."""
+        """Count what a holder uses, or raise :class:`Busy` without counting it."""
         if not self._limit.amount:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):
@@ -134,7 +134,7 @@ class Rate:
 
 
 class RequestRate:
-    """Refuse the requests of a holder that has sent too many in a minute, before their bodies are read."""
+    """Answer 429, before the body is read, to a holder that has sent too many requests in a minute."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

@@ -1,4 +1,4 @@
-"""Suggest first questions, made from sentences of the user's documents; the reader can answer each from them."""
+"""Suggest first questions that the reader can answer, made from sentences of the user's documents."""
 
 import hashlib
 import re
@@ -23,7 +23,7 @@ from prefrag.server.document_list import index_version
 MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0
 _MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000
 _MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5
-# A folder that changes all the time is not read again for every change, and waiting questions go first.
+# Seconds between two readings of a folder that keeps changing, and before each try, so that users' questions go first.
 _PAUSE, _BETWEEN = 60.0, 0.1
 # Only words and spaces, so that a document cannot put an address or markup into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
@@ -40,7 +40,7 @@ _DONE = (
     "founded|built|opened|bought|sold|signed|introduced|released|launched|published|written|designed|invented|installed"
 )
 _DONE += "|renamed|replaced|repaired|adopted|elected|appointed|born|completed|developed|held|paid|due|closed"
-# How a sentence begins, and the question that it answers.
+# Patterns for the beginning of a sentence, each with the question that such a sentence answers.
 _FORMS = [
     (rf"{_THING} {_IS} {_PERSON}", "Who {verb} {thing}?"),
     (rf"(?!An? ){_THING} {_IS} {_NUMBER}", "What {verb} {thing}?"),
@@ -62,7 +62,7 @@ _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|th
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make candidate questions, good or bad, from sentences that name the title, the heading, or a named thing."""
+    """Make questions, good or bad, from sentences about the document's title, a heading, or something with a name."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences((passage.content or "")[:5_000]):
@@ -78,12 +78,12 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 
 def _name(thing: str, names: list[str]) -> str:
-    """Write what a sentence is about so that it can be understood alone; empty if it cannot."""
+    """Name what a sentence is about so that the name can be understood alone; empty if that is not possible."""
     article, _, rest = thing.partition(" ") if re.match(r"(?:the|an?) ", thing, re.IGNORECASE) else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
-    # "The hall" of the document "Pellhaven Calibration Hall".
+    # In the document "Pellhaven Calibration Hall", "the hall" is replaced by that name.
     whole = next((name for name in names if name.lower().endswith(f" {rest.lower()}")), "")
     if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole):
         return f"the {whole}"
@@ -95,7 +95,7 @@ def _name(thing: str, names: list[str]) -> str:
 
 
 class SuggestedQuestions:
-    """Makes the questions of a collection once for each state of its index, in a thread, with the pipelines' reader."""
+    """Makes the questions of a collection in a thread, once for each state of its index, with a pipeline's reader."""
 
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
@@ -104,7 +104,7 @@ class SuggestedQuestions:
         self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
-        """Find the `questions` of a collection, each with its `name`, and whether they are `pending`."""
+        """Find the `questions` of a collection, each with a file's `name`, and whether they are `pending`."""
         version, made = index_version(collection), self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
@@ -126,9 +126,9 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the reader answers surely, each from the document that it was made from."""
+    """Find questions that the reader is sure to answer, each from the document that it was made from."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
-    # In an order that no document can influence, and that is the same each time.
+    # The order is the same each time, and no document can influence it.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
     found: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS
@@ -149,7 +149,7 @@ def _origin(passage: Document) -> str:
 
 
 def _sample(store: TantivyDocumentStore) -> Iterator[Document]:
-    """Read the first passages of some files, or some passages of an index without files."""
+    """Read the first passages of some files or, in an index without files, some passages."""
     files = sorted(store.count_values("file_path"))
     wanted = {"file_path": files[:: max(1, len(files) // _MOST_FILES)], "split_id": list(range(_FIRST_PASSAGES))}
     conditions = [{"field": f"meta.{name}", "operator": "in", "value": values} for name, values in wanted.items()]

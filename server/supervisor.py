@@ -1,4 +1,4 @@
-"""A parent process that holds the listening socket and restarts a worker that a signal has killed."""
+"""Run workers under a parent process, which holds the listening socket and replaces a worker killed by a signal."""
 
 import gc
 import importlib
@@ -33,7 +33,7 @@ _FOLDER = "prefrag-metrics-"
 _STARTUP_FAILED = 3
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _CAUSES = {
-    "SIGBUS": "a file that it reads, such as one of an index, has become shorter or cannot be read any more",
+    "SIGBUS": "a file that it reads, such as a file of an index, has been cut short or cannot be read any more",
     "SIGKILL": "somebody killed it, or the machine ran out of memory",
 }
 
@@ -55,11 +55,11 @@ def run(app: str, **options: Any) -> None:
     opened = ExitStack()
     if len(jobs) > 1:
         opened.enter_context(_count_together())
-    # Only Linux can safely fork a process that has loaded system libraries. There, everything is imported once: a new
-    # process is ready at once and shares its memory with the others.
+    # Only Linux can safely fork a process that has loaded system libraries. There, everything is imported once, before
+    # the forks: a new process is ready at once and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # All imports stay, so garbage collection would find nothing.
+        # Imported modules stay in memory, so garbage collection would find nothing.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
@@ -74,7 +74,7 @@ def run(app: str, **options: Any) -> None:
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        # Signals are held until they can reach this worker too, and the worker holds them until its handlers are set.
+        # Signals wait until `stop` knows this worker, and the worker lets them in once its handlers are set.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         worker = context.Process(target=_work, args=job)
         worker.start()
@@ -96,7 +96,7 @@ def run(app: str, **options: Any) -> None:
                 deaths.append(time.monotonic())
                 if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _SECONDS:
                     raise PrefragError(
-                        f"The serving process has died {_MOST_DEATHS} times within {_SECONDS:g} seconds. The log names "
+                        f"Serving processes were killed {_MOST_DEATHS} times in {_SECONDS:g} seconds. The log names "
                         "the signals: remove their causes, then start the server again."
                     )
                 start(job)
@@ -122,16 +122,16 @@ def _listen(address: tuple[str, int], setting: str) -> socket.socket:
 
 @contextmanager
 def _count_together() -> Iterator[None]:
-    """Make the folder for the processes' metrics, and remove those left by killed servers."""
+    """Make the folder for the processes' metrics, and remove folders that killed servers have left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        # A server locks its own folder as soon as it has made it.
+        # A new folder may not be locked yet by the server that made it.
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _SECONDS:
                 with _open_folder(folder) as is_left:
                     if is_left:
                         shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _open_folder(made):
-        # Read when the application is imported.
+        # The Prometheus client reads this when the application is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
         yield
         del os.environ["PROMETHEUS_MULTIPROC_DIR"]
@@ -139,7 +139,7 @@ def _count_together() -> Iterator[None]:
 
 @contextmanager
 def _open_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder for as long as this process and its children live; false if another server holds it."""
+    """Lock a folder while this process or a child of it lives; False if another server holds the lock."""
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)
@@ -148,7 +148,7 @@ def _open_folder(path: str | Path) -> Iterator[bool]:
 
 
 def _report(dead: BaseProcess) -> None:
-    """Log which signal killed a process; one that exited by itself could not start, and ends the server."""
+    """Log which signal killed a process; a process that exited by itself could not start, so the server ends too."""
     if (code := dead.exitcode or 0) >= 0:
         sys.exit(code)
     from hayhooks.server.logger import log
@@ -160,7 +160,7 @@ def _report(dead: BaseProcess) -> None:
     forget_process(dead.pid or 0)
     name = signal.Signals(-code).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
-    log.error("Process {} was killed by {}{}. Another takes its place; its runs are lost.", dead.pid, name, cause)
+    log.error("Process {} was killed by {}{}. A new one takes its place; its runs are lost.", dead.pid, name, cause)
 
 
 def _work(config: uvicorn.Config, listening: socket.socket) -> None:
@@ -175,20 +175,20 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that still accepts requests for a while after it is told to stop, until balancers notice."""
+    """Accepts requests for a while after it is told to stop, so that load balancers notice first."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Load everything, and exclude it from garbage collection, which would block the event loop."""
+        """Load everything and exempt it from garbage collection, which would block the event loop."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Fail the probes first, and stop when the drain time is over; Ctrl-C does not wait."""
+        """Let the readiness probe fail first, and stop ``lame_duck_seconds`` later; Ctrl-C stops at once."""
         if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
-            # A signal to the whole process group arrives in addition to the parent's.
+            # After a signal to the whole process group, the parent sends one more.
             leaving.set()
             timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
             timer.daemon = True
@@ -196,7 +196,7 @@ class _Server(uvicorn.Server):
 
 
 def _follow_parent() -> None:
-    """Stop when the parent is gone, so that no process keeps its port."""
+    """Stop when the parent is gone, so that no orphan keeps the port."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,4 +1,4 @@
-"""Uploaded documents: received straight to disk, kept and indexed with a collection, listed and deleted."""
+"""Receive uploaded documents straight to disk, list the documents of a collection, and delete them."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-# File systems allow 255, and some count differently.
+# Fewer than the 255 that file systems allow, because some of them count differently.
 _NAME_BYTES = 200
-# The metadata that holds the path of a kind of document.
+# For each kind of document, the metadata field that holds its path.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
 _one_listing = threading.Lock()
 
 
 def read_name(sent: bytes) -> str:
-    """Turn the name of an uploaded file into one that can be kept, or refuse it."""
+    """Turn the name of an uploaded file into one that can be kept; ValueError with the reason if there is none."""
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # Control and format characters, such as those that reverse text, surrogates, and unassigned characters.
+    # Category C: control and format characters, such as those that reverse text, surrogates, unassigned characters.
     if any(unicodedata.category(character).startswith("C") for character in name):
-        raise ValueError("its name holds a control character: rename it")
-    # Other spaces and line separators look like a space but are not printed as one.
+        raise ValueError("its name has a control character: rename it")
+    # Unusual spaces and line separators become plain spaces.
     name = " ".join(name.split()).rstrip(". ")
     if not name or name.startswith("."):
         raise ValueError("it has no name, or a hidden one: rename it")
@@ -64,18 +64,18 @@ def read_name(sent: bytes) -> str:
 
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
-    """Refuse an upload if its collection is full, or would be one too many."""
+    """Refuse an upload if its collection is full, or if it would make one collection too many."""
     room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
-            f"The collection keeps {room.files:,} uploaded files with {room.bytes:,} bytes; it may keep "
-            f"{settings.max_collection_files:,} with {most:,} (PREFRAG_MAX_COLLECTION_FILES, "
-            "PREFRAG_MAX_COLLECTION_BYTES). Delete some, or use another collection."
+            f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
+            f"{settings.max_collection_files:,} files (PREFRAG_MAX_COLLECTION_FILES) and {most:,} bytes "
+            "(PREFRAG_MAX_COLLECTION_BYTES). Delete some files, or use another collection."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
     made, most = room.collections, settings.max_collections
     if made >= most and not room.is_there:
-        message = f"There are {made} uploaded collections of at most {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        message = f"There are {made} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 
@@ -86,7 +86,7 @@ def _find_room_here(collection: str) -> Room:
 
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
-    """Write the files of a form to disk as they arrive."""
+    """Write the files of a form to disk as they arrive; return the refused ones, each with the reason."""
     limit = settings.max_upload_bytes
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
@@ -114,17 +114,17 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
         except (FormParserError, ClientDisconnect) as error:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is not a form: {error}") from error
         except OSError as error:
-            message = f"The upload cannot be kept ({error.strerror})."
+            message = f"The upload cannot be stored ({error.strerror})."
             raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
         if not form.has_ended:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
         if not form.files:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"There is no file in the form: field {FIELD}.")
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form has no file in the field {FIELD}.")
         return form.refused
 
 
 class _Form:
-    """The files of a form while it is read; none of them is held in memory."""
+    """Receives the files of a form and writes them to disk; it holds no file in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.files = 0
@@ -158,23 +158,21 @@ class _Form:
         _, options = parse_options_header(self._disposition.decode("latin-1"))
         sent = options.get(b"filename")
         if sent is None or options.get(b"name") != FIELD.encode():
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, f"The form holds more than files in the field {FIELD}."
-            )
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}.")
         self._disposition = b""
         self.files += 1
         if self.files > MOST_FILES:
-            message = f"The form holds more than {MOST_FILES} files: send fewer at once."
+            message = f"The form has more than {MOST_FILES} files: send fewer at once."
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
             if not has_read_name(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            # Exclusive: the first file of a name wins.
+            # Mode x: of several files with the same name, the first is kept.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
-            self.refused.append((shown, "another file of the form has this name: rename one of them"))
+            self.refused.append((shown, "another file in the form has the same name: rename one of them"))
         except ValueError as error:
             self.refused.append((shown, str(error)))
 
@@ -206,12 +204,12 @@ class UploadedFile:
 
 
 def document_id(kind: str, path: str) -> str:
-    """Make the id by which clients know a document; it reveals nothing about its path."""
+    """Make the id by which clients name a document; it does not reveal the document's path."""
     return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
 
 def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
-    """Make the id of an uploaded file that is not a corpus."""
+    """Make the id of a file that will be uploaded and is not a corpus."""
     return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
 
 
@@ -230,13 +228,13 @@ def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
 
 
 def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
-    """Count the documents of a collection, and its passages."""
+    """Count the documents and the passages of a collection."""
     listed = _list(collection, shared)
     return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
-    """Delete a document from a collection; its file only if it was uploaded."""
+    """Delete a document from a collection, and its file if that was uploaded; return the number of passages too."""
     with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:
@@ -248,13 +246,13 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
 
 
 def delete_collection(collection: str, shared: bool = False) -> int:
-    """Delete an index that was made by an upload, with all documents uploaded to it."""
+    """Delete an index that was made by an upload, with all documents uploaded to it; return its number of passages."""
     with change_documents(collection, shared) as changes:
         _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
             raise NotOurs(
-                "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
-                "one by one."
+                "This collection was made on the command line and can only be deleted there. You can delete its "
+                "documents here one by one."
             )
         changes.make(drops=True)
     return deleted
@@ -266,7 +264,7 @@ def _list(collection: str, shared: bool) -> list[IndexedFile]:
             return _as_list(passages.count_origins())
         if (counted := passages.count_terms()) is not None:
             return _as_list(counted)
-    # Reading all of them takes seconds.
+    # Reading all passages takes seconds, so the list is cached.
     path = resolve_index(collection)
     with _one_listing:
         return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method the options of a run as its parameters, from which Hayhooks makes the model of a request."""
+    """Give a method the options of a run as parameters, from which Hayhooks makes the request model of its route."""
     fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
     parameters = [
         Parameter(
@@ -65,7 +65,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """Answer a client with a failure: Hayhooks keeps the status only for exceptions of this type."""
+    """Report a failure to a client. It is an HTTPException, because Hayhooks keeps the status only for these."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -76,7 +76,7 @@ class Refusal(HTTPException):
 class ServedPipeline(BasePipelineWrapper):
     """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which only needs a name.
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks: a subclass that only sets ``name``.
     """
 
     name: str
@@ -113,16 +113,16 @@ class ServedPipeline(BasePipelineWrapper):
     async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
-        :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
-            errors and the trace.
+        :returns: The answer or, if there is none, the sentences found; the answer's label, the documents used, every
+            step, counts, usage, errors and the trace.
         """
         with self.refuse_errors():
             options["deadline"] = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(options.pop("index", None))
             if stream:
-                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                # Hayhooks recognises a stream by its class; it describes the result by the annotation of this method.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
@@ -131,7 +131,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> AsyncGenerator[dict[str, Any] | str, None]:
         try:
             with self.refuse_errors():
-                # Close it as soon as the client disconnects, or its run would go on until garbage collection.
+                # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
                 async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                     async for output in outputs:
                         if isinstance(output, Event):
@@ -159,7 +159,7 @@ class ServedPipeline(BasePipelineWrapper):
             pipeline = await self._collections.find(options.pop("index", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
-            # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+            # Refuse a bad request before the stream begins, because a stream sends its status code first.
             state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
             if body.get("stream"):
@@ -182,7 +182,7 @@ class ServedPipeline(BasePipelineWrapper):
         installation = self._installation
         chunk = _Chunks(model)
         try:
-            # Close it as soon as the client disconnects, or its run would go on until garbage collection.
+            # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
             async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
@@ -195,7 +195,7 @@ class ServedPipeline(BasePipelineWrapper):
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
-            # "error" is not in the protocol, but "stop" would present the message as an answer.
+            # The protocol does not know "error", but "stop" would present the message as an answer.
             ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
         *fields_before, last = ending
         for fields in fields_before:
@@ -210,7 +210,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, whole or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Kept out of the answer, which a client may store; a stream does the same.
+            # Not part of the answer, which a client may store; a stream keeps it apart as well.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
@@ -227,7 +227,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def complete_task(
         self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Have only the pipeline's model do a front end's task; no source sees any of it."""
+        """Have the pipeline's model do a front end's task; no source is searched."""
         with self.refuse_errors():
             messages = [{**each, "content": read_text(each)} for each in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
@@ -253,7 +253,7 @@ class ServedPipeline(BasePipelineWrapper):
             async with asyncio.timeout(seconds):
                 reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
         except TimeoutError as error:
-            message = f"The task of the front end was given up after {seconds:g} s."
+            message = f"The front end's task was given up after {seconds:g} s."
             raise RunFailed(message, {"errors": [message]}, http_status=504) from error
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
@@ -274,12 +274,12 @@ class ServedPipeline(BasePipelineWrapper):
 
     @property
     def cites(self) -> bool:
-        """Whether the model of the pipeline is asked to cite."""
+        """Whether the pipeline asks its model to cite."""
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
         for error in result.get("errors") or ():
-            logger.warning("Something failed during a run: %s", one_line(without_userinfo(error)))
+            logger.warning("A part of a run failed: %s", one_line(without_userinfo(error)))
         return self._installation.publish(result)
 
 
@@ -291,7 +291,7 @@ class TaskModel(BasePipelineWrapper):
         self._served = served
 
     def setup(self) -> None:
-        """Do nothing: the pipeline is loaded."""
+        """Do nothing, because the pipeline is loaded already."""
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -301,13 +301,13 @@ class TaskModel(BasePipelineWrapper):
 
 
 class _Chunks:
-    """The chunks of one streamed completion, which share its id and its time."""
+    """Makes the chunks of one streamed completion, which share an id and a time."""
 
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
     def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
-        # What is not part of a message goes beside the choices, where clients of the plain protocol do not look.
+        # Fields that are not part of a message go beside the choices, where clients of the plain protocol do not look.
         delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **fields})
@@ -320,19 +320,19 @@ def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: body[name] for name in CHAT if body.get(name) is not None}
     own = body.get("prefrag") or {}
     if not isinstance(own, Mapping):
-        raise BadInput("`prefrag` must be an object of options.")
+        raise BadInput("`prefrag` must be a JSON object of options.")
     return read_options({**given, **own}, CHAT)
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:
     options = body.get("stream_options") or {}
     if not isinstance(options, Mapping):
-        raise BadInput('stream_options is not an object: give for example {"include_usage": true}.')
+        raise BadInput('stream_options must be a JSON object, for example {"include_usage": true}.')
     return bool(options.get("include_usage"))
 
 
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Map the marks of attached passages to the numbers by which the front end knows their files."""
+    """Map the marks of attached passages to the numbers that the front end gives to their files."""
     marks = citation_marks(state)
     files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
     numbered = any(number.isdecimal() for number in files.values())

@@ -32,9 +32,9 @@ class LinkedStages(Block):
     """Run both retrieval stages of DR-RAG, follow mentions of titles too, and select documents.
 
     The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
-    brings candidates: the results of a search for the question and the document together (section 2.2.1 of DR-RAG), of
-    a search for the document's names and the rest of the question, and the documents whose titles it mentions, which
-    need not share a word with the question. A :class:`PairClassifier` selects ``top_k`` of all as the observation.
+    brings three kinds of candidates: results for the question and the document together (section 2.2.1 of DR-RAG),
+    results for the document's names and the rest of the question, and documents whose titles it mentions, which need
+    not share a word with the question. From all of these, a :class:`PairClassifier` selects the observation.
     """
 
     def __init__(
@@ -114,7 +114,6 @@ class LinkedStages(Block):
         return [(self.source, deep), (self.links, deep)]
 
     def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
-        """Add the searches of the first stage to the state, and collect their documents."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
@@ -140,7 +139,6 @@ class LinkedStages(Block):
     def _second_stage(
         self, state: State, documents: Sequence[Document], found: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
-        """Add the searches of the second stage to the state, and collect the candidates of each document."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         lists = [search.documents for search in state.step.searches[before:]]

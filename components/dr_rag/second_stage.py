@@ -110,7 +110,6 @@ class SecondStage(Block):
         return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
-        """Make the state of each second-stage search."""
         if len(documents) >= state.settings.top_k:
             return []
         keep_local(state, self.source, documents)

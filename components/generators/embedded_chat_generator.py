@@ -253,7 +253,6 @@ def _refusal(error: dict[str, Any]) -> str:
 
 
 def _load(path: str, adapter: str | None, context_window: int) -> Any:
-    """Load a model into a llama.cpp server without log output."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():

@@ -371,7 +371,6 @@ def _tokens(messages: Sequence[ChatMessage]) -> int:
 
 
 def _write_out(message: ChatMessage) -> str:
-    """Write out all parts of a message that a model reads."""
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]

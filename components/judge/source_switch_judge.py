@@ -105,7 +105,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # The judge decides on a source that gets only the question from all passages, even if this search found none.
+        # For a source that gets only the question, the judge decides from all passages, even if this search found none.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
@@ -113,7 +113,6 @@ class SourceSwitchJudge:
         return None
 
     def _alternative(self, state: State) -> str | None:
-        """Choose the source to switch to."""
         searched = {search.source for search in state.step.searches}
         named = state.step.named_source
         allowed = [source for source in state.settings.sources if not state.is_done(source)]
@@ -121,7 +120,6 @@ class SourceSwitchJudge:
         return named if named in others else next(iter(others), None)
 
     def _asks_again(self, state: State) -> bool:
-        """Check whether to search the preferred source once more before another one."""
         judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
         # A step with two searches has already switched.
         in_row = takewhile(lambda one: not one[0].status and len(one[1]) == 1, judged)

@@ -305,7 +305,6 @@ def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 
 def _whole_names(query: str) -> list[str]:
-    """Find the names in a query, of one word or more."""
     names = []
     for found in _WHOLE_NAME.findall(query):
         name_words = found.split()

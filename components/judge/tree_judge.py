@@ -122,10 +122,7 @@ class TreeJudge(Block):
         return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
-        """Estimate how likely the last search found a passage that is needed.
-
-        The probability is from 0 to 1. If it is a guess, the text says which feature is unlike the training.
-        """
+        """Estimate the probability that the last search found a needed passage, and say why if it is only a guess."""
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)

@@ -215,10 +215,7 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages by the best pair of each, best first.
-
-    For ``rank_weight`` see :class:`PairClassifier`.
-    """
+    """Rank the documents of both stages, best first, by their best pairs (see ``PairClassifier`` for the weight)."""
     found = {identity(document): document for document in documents}
     best = dict.fromkeys(found, 0.0)
     for pair, score in zip(pairs, scores, strict=True):

@@ -317,7 +317,6 @@ def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> 
 
 
 def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
-    """Count how often each pair of row and column occurs."""
     counted = np.bincount(row * columns + column, minlength=rows * columns)
     return counted.reshape(rows, columns).astype(np.float32)
 

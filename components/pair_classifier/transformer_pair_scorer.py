@@ -168,10 +168,9 @@ def encode_pairs(
 
 
 def fewest_tokens(config: Any) -> int:
-    """Find the fewest tokens with which a model keeps its attention.
+    """Find the fewest tokens with which a model keeps its attention; 0 unless it is a BigBird with sparse attention.
 
-    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so. Other models need
-    none, so for them this is 0.
+    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0

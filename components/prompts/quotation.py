@@ -49,8 +49,7 @@ _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]
 def quote_text(text: str, marks: Collection[str] = ()) -> str:
     """Quote a text, line by line and without its empty lines.
 
-    The text may be untrusted. ``marks`` keep their brackets; give the marks of this run for a text that the model
-    wrote.
+    The text may be untrusted. ``marks`` keep their brackets; give this run's marks for a text that the model wrote.
     """
     visible = _INVISIBLE.sub("", "\n".join(_TERMINAL.sub("", text).splitlines()))
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))

@@ -63,7 +63,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     """Choose one of the two things that a question in English offers, by their dates.
 
     None if the question does not offer the titles of two passages, contains a negation, or does not ask which is
-    earlier or later; or if a date is missing or both are the same.
+    earlier or later. None also if a date is missing or both are the same.
     """
     places = find_offered(question, passages)
     if places is None:

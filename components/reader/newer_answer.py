@@ -38,8 +38,8 @@ def find_newer_answer(
     :param look: Measures how much of the question each passage and candidate covers.
     :returns: Whether some document about the same thing is newer than all that state the best answer; and the index in
         `chosen` of the answer to use. That is the answer of the newest document whose sentence covers at least as much
-        of the question, or 0 (the best answer) if there is none, or if the question names a year or asks about the
-        past.
+        of the question. It is 0 (the best answer) if there is no such document, or if the question names a year or asks
+        about the past.
     """
 
     def held(place: int) -> float:

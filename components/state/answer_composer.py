@@ -248,8 +248,8 @@ class AnswerComposer:
         """Set up the component.
 
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
-        :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
-            gives the guess; ``say_so`` gives no answer, but the sentences that bear on the question and, separately,
+        :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT. ``answer``
+            gives the guess. ``say_so`` gives no answer, but the sentences that bear on the question and, separately,
             the guess.
         :raises ValueError: For another ``when_unsure``.
         """

@@ -84,8 +84,8 @@ class StateBuilder:
             # Dictionaries of plain texts, which is how other components pass turns and documents.
             kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
             component.set_input_type(self, name, kind, None)
-        # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
-        self.find_closed: Callable[[], set[str]] | None = None
+        # Set by `pipelines.load`: finds the external sources that an index of the pipeline closes, and why.
+        self.find_closed: Callable[[], tuple[set[str], str]] | None = None
         # Set there too: finds the external sources whose queries leave this machine; if None, all do.
         self.find_leaving: Callable[[], set[str]] | None = None
         # Set there too: makes the filter of folders, kinds and dates from what the indexes hold.
@@ -134,12 +134,9 @@ class StateBuilder:
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search, and why they are closed."""
-        setting = web_setting()
-        if setting is None:
-            closed = set(self.external_sources) if self.find_closed is None else self.find_closed()
-        else:
-            closed = set(self.external_sources) if setting == "off" else set()
-        return closed, explain_closed()
+        if (setting := web_setting()) is None and self.find_closed is not None:
+            return self.find_closed()
+        return set(self.external_sources if setting in (None, "off") else ()), explain_closed()
 
     def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
         sources, preferred = wanted.get("sources", self.sources), wanted.get("preferred")

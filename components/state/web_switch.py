@@ -7,9 +7,8 @@ from typing import Literal
 from prefrag.components.settings import settings
 
 WEB_SWITCH = "PREFRAG_WEB"
-WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web --index NAME` or {WEB_SWITCH}=on"
-CLOSED_BY_REQUEST = "this request closes the web"
-CLOSED_BY_KEY = "the key of this request may not use the web"
+CLOSED_BY_REQUEST = "the web is closed by this request"
+CLOSED_BY_KEY = "the web is closed for the key of this request"
 
 # Why the web is closed for everything in this context, whatever the setting says; empty if the setting decides.
 web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
@@ -31,9 +30,10 @@ def web_is_off() -> bool:
     return web_setting() == "off"
 
 
-def explain_closed() -> str:
-    """Explain why the web is closed."""
+def explain_closed(index: str = "NAME") -> str:
+    """Explain why the web is closed; ``index`` completes the command that opens it for an index."""
     if reason := web_closed_by.get():
         return reason
-    text = os.environ.get(WEB_SWITCH, "").strip()
-    return f"the web is closed by {WEB_SWITCH}={text[:20]}" if web_is_off() else WEB_CLOSED
+    if web_is_off():
+        return f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
+    return f"the web is closed: open it with `prefrag index --web --index {index}` or {WEB_SWITCH}=on"

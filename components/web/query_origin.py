@@ -16,8 +16,8 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# The most words of a question; of one without a question mark; of one without it after a system prompt; of the
-# statements before a final question; of statements elsewhere; after a colon; of a greeting on a line of its own.
+# The most words of a question: with a question mark, without one, and without one after a system prompt. Then the most
+# words of statements before a final question and elsewhere, after a colon, and of a greeting on its own line.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.

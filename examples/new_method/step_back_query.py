@@ -1,4 +1,4 @@
-"""Step-back prompting (Zheng et al. 2023, "Take a Step Back"): also search for what stands behind the question."""
+"""Step-back prompting (Zheng et al. 2023, "Take a Step Back"): also search for a more general question."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class StepBackQuery:
         """Add the step.
 
         :param state: The state so far.
-        :returns: ``state`` with a step that searches for the more general question; for the question itself where the
-            model's reply cannot be read.
+        :returns: ``state`` with a step that searches for the more general question or, if the model's reply cannot be
+            read, for the question itself.
         :raises RunError: When the model fails; it holds the state.
         """
         return {"state": self._search(*self._call.send(self._prepare(state)))}

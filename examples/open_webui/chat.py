@@ -1,4 +1,4 @@
-"""Do what Open WebUI does, over the OpenAI protocol: list the models, stream an answer, keep the steps apart from it.
+"""Do what Open WebUI does, over the OpenAI protocol: list the models, stream an answer, and keep its steps apart.
 
 python chat.py QUESTION, with the server in OPENAI_API_BASE_URL and its key in OPENAI_API_KEY.
 """
@@ -21,7 +21,7 @@ def chat(client: OpenAI, model: str, question: str) -> None:
     sources = 0
     chunks = client.chat.completions.create(model=model, messages=[{"role": "user", "content": question}], stream=True)
     for chunk in chunks:
-        # These fields are no part of OpenAI's own protocol, so the client has no names for them.
+        # Events are not part of OpenAI's own protocol, so the client has no name for this field.
         event = getattr(chunk, "event", None) or {"type": ""}
         if event["type"] == "status":
             print(event["data"]["description"])

@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def make_tickets(corpus: str, database: str) -> int:
-    """Write tickets into a table with a full-text index, in place of those that it held.
+    """Write tickets into a table with a full-text index, replacing any that it held.
 
-    :param corpus: JSONL with the ``id``, ``title`` and ``text`` of a ticket a line.
+    :param corpus: JSONL, with the ``id``, ``title`` and ``text`` of one ticket per line.
     :param database: The file of the database.
     :returns: The number of tickets.
     """

@@ -1,4 +1,4 @@
-"""A retriever of one's own: full-text search over a table of tickets in SQLite."""
+"""A retriever of your own: full-text search over a table of tickets in SQLite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from haystack import Document, component
 
 _WORD = re.compile(r"\w+")
-# A word in the title weighs more than one in the text; bm25() is lower where a row fits better.
+# A word in the title weighs more than one in the text; bm25() gives lower numbers to better rows.
 _SEARCH = """
     SELECT id, title, text, -bm25(tickets, 0, 1.25, 1) AS score
     FROM tickets WHERE tickets MATCH ? ORDER BY score DESC, id LIMIT ?
@@ -59,11 +59,11 @@ class SQLiteRetriever:
         most = self.top_k if top_k is None else top_k
         if most < 1:
             raise ValueError(f"top_k is {most}: set it to at least 1.")
-        # In quotes, or FTS5 would take AND, NEAR or a star in the user's words for its own.
+        # In quotes, or FTS5 would take AND, NEAR or a star in the query for operators.
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(_WORD.findall(query)))
         if not words:
             return {"documents": []}
-        # A connection a call: a source calls its retriever in threads, which cannot share one.
+        # One connection per call, because a source calls its retriever in threads, which cannot share a connection.
         with closing(sqlite3.connect(f"{Path(self.database).resolve().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(_SEARCH, (words, most)).fetchall()
         return {

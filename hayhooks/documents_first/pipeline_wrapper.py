@@ -4,7 +4,7 @@ from prefrag.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """Serve one pipeline; the folder's name is the one that clients call it by."""
+    """Serve one pipeline, which clients call by the name of this folder."""
 
     # The name of a pipeline, or the path of a YAML file.
     name = "prefrag"

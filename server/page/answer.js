@@ -1,4 +1,4 @@
-/** The answer of a run, with chips that open its passages, and what there is to know about it. */
+/** The card of an answer: its text with chips that open passages, its sources, and facts about the run. */
 
 import { count, icon, make, strange } from "./dom.js";
 import { feedbackForm } from "./feedback.js";
@@ -6,9 +6,9 @@ import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
-// More than the three lines to which the style cuts it.
+// Characters of a passage in the list of sources: more than the three lines that the style sheet shows.
 const SNIPPET = 400;
-// How sure a reader is of a sentence.
+// The words for how sure a reader is of a sentence.
 const GIVEN = { stated: "Stated", probably: "Probably" };
 const BY = { stated: "word for word in a passage", probably: "a sentence that may answer" };
 
@@ -44,8 +44,8 @@ export function spokenAnswer(result) {
 }
 
 /**
- * Make the passages that a run had found before it broke off.
- * @param {object|null} result What there is of the result.
+ * Make the list of passages that a run had found before it broke off.
+ * @param {object|null} result The result as far as it got.
  * @returns {HTMLElement|null}
  */
 export function foundSoFar(result) {
@@ -86,7 +86,7 @@ function sentencesFound(result, known) {
   const word = GIVEN[result.certainty];
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? "Found, not answered"),
-    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. The sentences that come nearest to your question:"),
+    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences come nearest to your question:"),
     make("ul", { class: `evidence ${word ? "is-given" : ""}` }, givenSentences(result).map((one) => evidenceItem(one, known, result.answer))),
     guess(result));
 }
@@ -99,14 +99,14 @@ function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
-    // The answer may be named only in the title, such as the thing with the earlier of two dates.
+    // Some answers stand only in the title, such as the thing with the earlier of two dates.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
       document ? placeLine(document, one.title) : strange("span", one.title)));
 }
 
-// A reader's guess, which has a probability, is kept in the result and not shown.
+// A guess with a probability is the reader's: the result holds it, but it is not shown.
 function guess(result) {
   return result.guess && typeof result.probability !== "number" && make("p", { class: "guess" },
     make("strong", {}, "A guess, not an answer: "), strange("span", result.guess));
@@ -114,7 +114,7 @@ function guess(result) {
 
 function noAnswer(result) {
   if (result.asked_back) return make("p", { class: "not-answered strange", dir: "auto" }, result.asked_back);
-  const nothing = result.documents?.length ? "The passages that were found do not answer it." : "No passage was found.";
+  const nothing = result.documents?.length ? "The passages that were found do not answer the question." : "No passage was found.";
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon("search"), "No answer was found"), make("p", {}, nothing),
     guess(result));
@@ -123,12 +123,12 @@ function noAnswer(result) {
 function notes(result) {
   const says = [];
   if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Read as: ", result.question]);
-  if (result.forced && !result.not_found) says.push(["warning", "It ran out of steps and had to answer."]);
+  if (result.forced && !result.not_found) says.push(["warning", "The model ran out of steps and had to answer."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
   else if (result.uncited) says.push(["warning", "The answer cites none of the passages."]);
   for (const reason of new Set((result.queries_held_back ?? []).map((held) => held.reason)))
-    says.push(["shield", result.queries_sent_out?.length ? "A query was held back: " : "The web was left out: ", `${reason}.`]);
+    says.push(["shield", result.queries_sent_out?.length ? "A query was held back: " : "The web was not searched: ", `${reason}.`]);
   for (const text of result.without_model ?? []) says.push(["warning", "", text]);
   for (const text of result.errors ?? []) says.push(["warning", "", text]);
   if (!says.length) return null;
@@ -146,7 +146,7 @@ function sources(result, known) {
     first.length > 0 && make("h3", {}, "Sources"),
     first.length > 0 && make("ul", { class: "source-list" }, first.map((document) => sourceItem(document, documents))),
     rest.length > 0 && make("details", {},
-      make("summary", {}, `${count(rest.length, first.length ? "more passage" : "passage")} that it read`),
+      make("summary", {}, `${count(rest.length, first.length ? "more passage" : "passage")} read`),
       make("ul", { class: "source-list" }, rest.map((document) => sourceItem(document, documents)))));
 }
 
@@ -190,7 +190,9 @@ function whatLeft(result) {
   for (const one of remote) {
     const tokens = one.prompt_tokens + one.completion_tokens;
     const content = one.role === "embedder" ? "your queries" : "your passages";
-    items.push(leftItem("out", "is-out", `To a remote model (${one.role}): ${count(one.calls, "call")}` +
+    const model = `remote model (${one.role})`;
+    const begin = one.role === "embedder" || result.usage?.llm_calls ? `To a ${model}:` : `A ${model} was unreachable or did not reply: tried`;
+    items.push(leftItem("out", "is-out", `${begin} ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
   if (traced) items.push(leftItem("out", "is-out", "To a tracing backend: your question, its conversation and attachments, and the answer."));

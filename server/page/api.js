@@ -1,4 +1,4 @@
-/** The routes of the service. Addresses are relative to the page, so that it also works behind a proxy's prefix. */
+/** Calls of the service. Addresses are relative to the page, so that the page also works behind a proxy's prefix. */
 
 import { readKey } from "./key.js";
 
@@ -85,7 +85,7 @@ export async function* streamRun(pipeline, body, signal) {
  * Send a form, and tell how much of it has arrived, which `fetch` does not.
  * @param {string} path The path.
  * @param {FormData} form The form.
- * @param {(share: number) => void} onShare Is called with what has arrived, from 0 to 1.
+ * @param {(share: number) => void} onShare Is called with the share that has arrived, from 0 to 1.
  * @returns {Promise<any>} What the service answers.
  * @throws {Failure}
  */

@@ -1,4 +1,4 @@
-/** Files that are dropped on the page, and those that the question is asked about. */
+/** Files that are dropped on the page, and files that the question is asked about. */
 
 import { call } from "./api.js";
 import { announce, byId, icon, make, strange } from "./dom.js";
@@ -8,14 +8,15 @@ import { filesOf, folderRefusal, MAY_NOT_WRITE, sentenceOf, upload } from "./upl
 const list = byId("attachments");
 const field = byId("attach");
 let page = { mayWrite: () => false, changed: () => {}, addToDocuments: null };
-// Each with its name, and then `hash`, `words` (how far it is) or `problem`.
+// Each has a name, and `words` (its progress) until it has a `hash` or a `problem`.
 let attached = [];
 let coming = Promise.resolve();
 
 /**
  * Connect the files with the page.
  * @param {{mayWrite: () => boolean, changed: () => Promise<any>, documentsView: () => null|{name: string, add: Function}}} around
- *     Whether the key may write; lists the collections anew; the view of documents, if it is the one that is shown.
+ *     `mayWrite` tells whether the key may write, `changed` lists the collections anew, and `documentsView` gives the
+ *     view of documents while that is shown.
  */
 export function connectAttachments(around) {
   page = around;
@@ -27,7 +28,7 @@ export function showAttaching() {
   draw();
 }
 
-/** @returns {Promise<boolean>} Whether all that was attached can be asked about, once it is there. */
+/** @returns {Promise<boolean>} Whether the question can be asked about every attached file, after all have arrived. */
 export async function areReady() {
   await coming;
   return attached.every((one) => one.hash);
@@ -40,7 +41,7 @@ export function attachment() {
   return { names, options: names.length ? { ...onlyOwn(), filters: only } : {} };
 }
 
-/** Ask the whole collection again. */
+/** Detach all files, so that the next question is asked of the whole collection. */
 export function detachAll() {
   attached = [];
   draw();
@@ -74,7 +75,7 @@ async function send(collection, files, arriving) {
     });
     const reasons = new Map(skipped.map(({ name, reason }) => [name, reason]));
     for (const one of arriving) {
-      // The name is kept in one form of Unicode, and with single spaces.
+      // The service stores names in one Unicode form and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
       else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added to the collection, but you cannot limit a question to it: it is a corpus of many passages, not a single document.";
@@ -90,11 +91,11 @@ async function send(collection, files, arriving) {
 }
 
 function draw() {
-  // A question is asked in one collection.
+  // A question is asked in one collection, so files of other collections go.
   attached = attached.filter((one) => one.collection === chosenCollection());
   list.hidden = !attached.length;
   list.replaceChildren(...attached.map(item),
-    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "Only this is searched for your question. Remove it to ask all documents.") : "");
+    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "Only attached files are searched for your question. Remove them to ask all documents.") : "");
 }
 
 function item(one) {

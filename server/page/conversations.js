@@ -14,15 +14,15 @@ let chosen = null;
 
 /**
  * Connect the list with the page.
- * @param {{current: () => object, open: (one: object) => void, begin: () => void}} page The conversation that is shown;
- *     shows another one; begins a new one.
+ * @param {{current: () => object, open: (one: object) => void, begin: () => void}} page `current` gives the conversation
+ *     that is shown, `open` shows another one, and `begin` starts a new one.
  */
 export function connectConversations(page) {
   at = page;
   drawConversations();
 }
 
-/** Show the conversations that hold what is searched for, those that are pinned first. */
+/** Show the conversations that contain the words in the search field, pinned ones first. */
 export function drawConversations() {
   const all = readConversations();
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -88,11 +88,11 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   target.value = "";
   if (!file) return;
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
-  let problem = read ? "" : "This file is not a conversation that was exported from this page.";
+  let problem = read ? "" : "This file is not a conversation that was saved from this page.";
   try {
     // What cannot be shown is not kept.
     if (read) at.open(read);
-    if (read && !addConversation(read)) problem = "There is no space left for it: delete some conversations first.";
+    if (read && !addConversation(read)) problem = "There is no space left for this conversation: delete some others first.";
   } catch {
     problem = "This conversation cannot be shown.";
     at.begin();

@@ -1,4 +1,4 @@
-/** A document opened as the text that was read from it, with its passages marked, and its file to save. */
+/** The dialog of a document: the text that was read from it, the passage that was found, and its file to save. */
 
 import { call, callForFile } from "./api.js";
 import { byId, count, icon, make, strange } from "./dom.js";
@@ -14,7 +14,7 @@ const FILE_STATES = {
 /**
  * Open the document that holds a passage of a result, at that passage.
  * @param {object} passage A document of a result; its collection is in `collection`.
- * @param {string} [sentence] The sentence to mark, if it is not the one of the passage.
+ * @param {string} [sentence] The sentence to mark, instead of the passage's best one.
  */
 export async function openDocumentOf(passage, sentence = "") {
   const name = passage.collection || (await defaultCollection());
@@ -45,7 +45,7 @@ async function open(name, path, found = null, sentence = "") {
   dialog.querySelector("#document-close").focus();
 }
 
-// Parts that are not laid out yet have an estimated height, so the first scroll only comes near.
+// Parts that are not laid out yet have an estimated height, so the first scroll only comes near its target.
 function scrollToFound(times = 4) {
   const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
   found?.scrollIntoView({ block: found.matches("img") ? "start" : "center" });
@@ -93,7 +93,7 @@ function passageItem(passage, before, found, sentence) {
     found && make("p", { class: "hint" }, "This is the passage that was found."));
 }
 
-// The page as it looks, under its words, which can be selected, with the sentence marked.
+// A picture of the page, with the sentence marked, and over it the page's words, so that they can be selected.
 function pdfPage(name, { id }, found, sentence) {
   const sheet = make("div", { class: "sheet" });
   const told = make("span", { role: "status", class: "hint" });

@@ -10,7 +10,7 @@ import { folderRefusal, sentenceOf, upload } from "./upload.js";
 
 const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
-// With at most this many documents there is no search, or folders are open at first.
+// With at most FEW documents there is no search field; with at most OPEN of them, folders are open at first.
 const FEW = 5, OPEN = 40;
 const MOST_FAILED = 200;
 let status = null;
@@ -156,7 +156,7 @@ function failedFiles(failed) {
   return make("details", { class: "failed-files" },
     make("summary", {}, `${count(failed.length, "file")} could not be read, or only in part`),
     make("ul", { class: "skipped" }, items),
-    failed.length > items.length && make("p", { class: "hint" }, `These are the first ${items.length}.`));
+    failed.length > items.length && make("p", { class: "hint" }, `Only the first ${items.length} are shown.`));
 }
 
 async function askToDelete(document) {

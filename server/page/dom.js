@@ -28,7 +28,7 @@ export function make(tag, properties = {}, ...children) {
 }
 
 /**
- * Make an icon of the sprite in index.html; it is decoration and has a word beside it.
+ * Make an icon of the sprite in index.html. An icon is decoration: a word beside it says the same.
  * @param {string} name Its name.
  * @returns {SVGElement}
  */
@@ -43,7 +43,7 @@ export function icon(name) {
 }
 
 /**
- * Make an element for a text that strangers wrote: its direction cannot reach beyond it.
+ * Make an element for a text that strangers wrote; its writing direction does not affect what stands around it.
  * @param {string} tag Its name.
  * @param {string} text The text.
  * @param {string} [className] Its class.
@@ -54,7 +54,7 @@ export function strange(tag, text, className = "") {
 }
 
 /**
- * Make a link, if its address is one of the web; otherwise nothing.
+ * Make a link to a web address; nothing for any other address.
  * @param {string|null|undefined} address The address, from a document.
  * @returns {HTMLElement|null}
  */

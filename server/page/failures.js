@@ -1,4 +1,4 @@
-/** What went wrong, said plainly. */
+/** Failures in plain words. */
 
 import { icon, make, strange } from "./dom.js";
 

@@ -3,7 +3,7 @@
 const NAME = "prefrag.conversations";
 const MOST = 50;
 const NOT_ANSWERED = "Found, not answered.";
-// More than the service reads.
+// Messages that are sent along with a question: more than the service reads.
 const TURNS = 20;
 
 /**
@@ -29,7 +29,7 @@ export function nameOf(conversation) {
   return conversation.name || (conversation.turns[0]?.question ?? "");
 }
 
-/** @param {Conversation} conversation The one to keep, in front of all; if space runs out, the oldest unpinned ones go. */
+/** @param {Conversation} conversation The one to store as the newest; if space runs out, the oldest unpinned ones go. */
 export function keepConversation(conversation) {
   const others = readConversations().filter((one) => one.id !== conversation.id);
   const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);

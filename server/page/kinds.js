@@ -16,7 +16,7 @@ export function kindOf(mark) {
 /**
  * Make the badge of a kind: icon and word.
  * @param {"own"|"web"|"attached"} kind The kind.
- * @param {string} [source] The name of the source, if it says more than the word.
+ * @param {string} [source] The name of the source, which is shown if it says more than the word.
  * @returns {HTMLElement}
  */
 export function kindBadge(kind, source = "") {
@@ -44,7 +44,7 @@ export function titleOf(document) {
 /** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with or without its ending. */
 export const isNamed = (title, file) => [file, file.replace(/\.\w{1,8}$/, "")].includes(title);
 
-/** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
+/** @param {object} document A document of a result. @returns {string} Where in its file it stands; may be empty. */
 export function placeOf(document) {
   const { attachment, file, heading = "", line, mail, page, position } = document;
   const title = titleOf(document);
@@ -84,7 +84,7 @@ export function placeLine(document, title = "") {
 }
 
 /**
- * Find whether a date, of a day or a month, lies between two days, which may be empty.
+ * Check whether a date (a day or a month) lies between two days; an empty day sets no limit.
  * @param {string|undefined} date @param {string} from @param {string} to @returns {boolean}
  */
 export function isWithin(date, from, to) {
@@ -111,9 +111,9 @@ export function sizeName(bytes) {
 /**
  * Cut a passage around its best sentence.
  * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.
- * @param {string} [wanted] Another sentence of it.
- * @returns {[string, string, string]} What stands before the sentence, the sentence and what follows; without a
- *     sentence, all in the first.
+ * @param {string} [wanted] A sentence of the passage to use instead of the best one.
+ * @returns {[string, string, string]} The text before the sentence, the sentence, and the text after it; without a
+ *     sentence, the whole passage comes first.
  */
 export function splitAtSentence(document, wanted = "") {
   const content = document.content ?? "";

@@ -1,4 +1,4 @@
-/** The page: its views, its conversations, and what connects the parts. */
+/** Connects the parts of the page: its views, its conversations, the key and the colours. */
 
 import { call, callIfThere } from "./api.js";
 import { connectConversations, drawConversations } from "./conversations.js";
@@ -66,13 +66,13 @@ async function ask(text, isSuggested = false) {
   }
   waiting = true;
   const ready = await areReady().finally(() => { waiting = false; });
-  // What is wrong with a file is shown beside the question, which stays.
+  // The list of attachments shows what is wrong with a file, and the question stays in its field.
   if (!ready) return;
   if (question.value.trim() === text) question.value = "";
   fit();
   const earlier = historyOf(conversation.turns);
   const { names, options } = attachment();
-  // A question with attached files, or a suggested one, is about certain documents already.
+  // A question with attached files, or a suggested one, is about certain documents already, so it is not narrowed.
   const narrowed = names.length || isSuggested ? { options: {}, words: "" } : narrowing();
   const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...(isSuggested ? onlyOwn() : {}) },
     isSuggested, attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
@@ -243,7 +243,7 @@ function askForKey(reason) {
 document.addEventListener("key-needed", () => askForKey(readKey()
   ? "This service does not know the key that this browser sent. Enter another one."
   : "This service answers only with a key. Ask whoever runs it for one; if you run it yourself, open the address shown in its terminal."));
-byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter a key to use another one."));
+byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter the key that you want to use."));
 byId("key-cancel").addEventListener("click", () => keyDialog.close());
 byId("key-forget").addEventListener("click", () => {
   keepKey("", false);

@@ -24,7 +24,7 @@ function turnOf({ question, result }) {
   ].filter(Boolean).join("\n\n");
 }
 
-// What strangers wrote is no markup: no picture of it is loaded, and no link hides its address.
+// Text from strangers must not act as markup: a picture could be loaded, and a link could hide its address.
 function plain(text) {
   return String(text).replace(/\s+/g, " ").replace(/[\\`*_{}[\]<>#!|~]/g, "\\$&");
 }

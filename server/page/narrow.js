@@ -11,7 +11,7 @@ const box = byId("narrow");
 let chosen = { folder: "", kind: "", since: "", until: "" };
 let owner = null, listed = null;
 
-/** @returns {{options: object, words: string}} The options of a question, and what they say. */
+/** @returns {{options: object, words: string}} The options of a question, and the same in words. */
 export function narrowing() {
   const { folder, kind, since, until } = chosen;
   return {
@@ -20,7 +20,7 @@ export function narrowing() {
   };
 }
 
-/** Let the user choose anew. */
+/** Open the fields, so that the user can choose again. */
 export function openNarrowing() {
   box.open = true;
   box.scrollIntoView({ block: "nearest" });
@@ -46,7 +46,7 @@ async function showFields() {
     fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
       day("Since", "since"), day("Until", "until"),
       make("button", { type: "button", class: "quiet-button", on: { click: () => forget(true) } }, "All documents"),
-      make("p", { class: "hint" }, "The dates are those stated in the documents. The web is not searched.")]);
+      make("p", { class: "hint" }, "The dates are those stated in the documents. The web is not searched for a narrowed question.")]);
   } catch (failure) {
     if (listed !== asked) return;
     listed = null;

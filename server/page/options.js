@@ -38,7 +38,7 @@ export function chooseCollection(name) {
   draw();
 }
 
-/** @returns {object} The options of a question to the user's own documents only. */
+/** @returns {object} Options that keep a question to the user's own documents. */
 export function onlyOwn() {
   return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
 }
@@ -48,7 +48,7 @@ export function isExternal(name) {
   return pipelines.some((one) => one.sources.some((source) => source.name === name && source.external));
 }
 
-/** @returns {object} The options of a run: none that only repeat what the service does anyway. */
+/** @returns {object} The options of a run, without those that the service would choose anyway. */
 export function runOptions() {
   const sources = current()?.sources ?? [];
   const options = {};
@@ -86,7 +86,8 @@ function draw() {
   const closed = sources.find((source) => !isOpen(source));
   byId("closed").hidden = !closed;
   if (closed) {
-    const reason = closed.reason ?? "this collection does not allow the web";
+    // The reason may name the pipeline's own index, although another collection is chosen.
+    const reason = closed.reason?.replace(/(?<=--index )[^\s`]+/, (name) => chosen.index || name) ?? "the web is closed for this collection";
     // Commands in the reason stand between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));

@@ -10,7 +10,7 @@ const dialog = byId("passage");
  * Open a passage; Escape closes it, and the focus goes back to what opened it.
  * @param {object[]} documents The documents of the result.
  * @param {string} mark The mark of the one to show.
- * @param {string} [sentence] The sentence to mark, if it is not the one of the document.
+ * @param {string} [sentence] The sentence to mark, instead of the passage's best one.
  */
 export function openPassage(documents, mark, sentence = "") {
   const place = documents.findIndex((document) => document.mark === mark);

@@ -8,7 +8,7 @@ import { openNarrowing } from "./narrow.js";
 import { isExternal } from "./options.js";
 import { Steps } from "./steps.js";
 
-/** How a turn is shown. */
+/** The view of a turn. */
 export class TurnView {
   /**
    * @param {import("./history.js").Turn} turn The turn.

@@ -1,4 +1,4 @@
-/** The token of the address that the terminal shows: exchanged once for a cookie that no script can read, kept nowhere. */
+/** The token in the address that the terminal shows: used once, to get a cookie that no script can read, and not kept. */
 
 /**
  * Exchange the token of the address, if it has one, and take it out of the address.

@@ -1,4 +1,4 @@
-/** The documents as a tree of folders, of which only the rows on the screen are drawn. */
+/** The documents as a tree of folders; only the rows on the screen are drawn. */
 
 import { count, icon, make } from "./dom.js";
 import { dateOf, formName, sizeName, standingOf } from "./kinds.js";
@@ -37,7 +37,7 @@ export class DocumentTree {
    * Show documents.
    * @param {object[]} documents In the order of their names.
    * @param {boolean} isOpen Whether folders are unfolded at first.
-   * @param {boolean} [again] Whether folders stay as they were folded.
+   * @param {boolean} [again] Whether folders that the user has opened or closed stay so.
    */
   show(documents, isOpen, again = false) {
     this.root = treeOf(documents);

@@ -1,4 +1,4 @@
-/** Files on their way to a collection, and what came of them, a sentence each. */
+/** Uploads files to a collection, and says in a sentence why one was not taken. */
 
 import { Failure, send } from "./api.js";
 import { describe } from "./failures.js";
@@ -33,7 +33,7 @@ export function sentenceOf(failure) {
 /**
  * Take the files out of what was dropped.
  * @param {DataTransfer} dropped What was dropped.
- * @returns {{files: File[], folders: string[]}} The files, and the names of folders, which no browser sends.
+ * @returns {{files: File[], folders: string[]}} The files, and the names of folders, which cannot be uploaded.
  */
 export function filesOf(dropped) {
   const items = [...dropped.items].filter((item) => item.kind === "file").map((item) => [item.getAsFile(), item.webkitGetAsEntry?.()]);
@@ -43,4 +43,4 @@ export function filesOf(dropped) {
 }
 
 /** @param {string} name @returns {string} Why a folder is not taken. */
-export const folderRefusal = (name) => `${name} is a folder: drop the files that are in it.`;
+export const folderRefusal = (name) => `${name} is a folder: drop the files inside it instead.`;

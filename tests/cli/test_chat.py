@@ -87,7 +87,7 @@ class TestCommands:
     def test_the_web_is_closed_and_opened_again(self, chat: Callable[..., Any]):
         result = chat("/web off", "/web on", options=("--quiet",))
 
-        assert result.stdout.splitlines() == ["The web is off.", "The web is on."]
+        assert result.stdout.splitlines() == ["The web is closed.", "The web is open."]
         assert os.environ["PREFRAG_WEB"] == "on"
 
     def test_the_web_that_the_administrator_closed_stays_closed(

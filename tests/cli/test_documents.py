@@ -141,7 +141,8 @@ class TestDocuments:
         result = prefrag("documents", "delete", "p1", "unheard-of")
         assert result.exit_code == 3, "what is not there"
         assert "1 passage deleted" in result.stdout
-        assert "unheard-of" in result.stderr
+        assert "Not in the index: unheard-of. To see what is: prefrag documents list" in result.stderr
+        assert f"Did you mean '{corpus.resolve()}'?" in prefrag("documents", "delete", "corpus.jsnl").stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
     def test_a_listing_names_what_could_not_be_read_and_why(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
@@ -223,8 +224,8 @@ class TestList:
         assert default.startswith("default ")
         assert "3 passages" in papers
         assert "1 file " in papers
-        assert papers.endswith("  web")
-        assert default.endswith("no web")
+        assert papers.endswith("  web open")
+        assert default.endswith("web closed")
 
         assert {key: entry[key] for key in ("name", "passages", "files", "web", "problem")} == {
             "name": "default",

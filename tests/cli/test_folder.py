@@ -41,6 +41,7 @@ def test_is_served_on_this_machine_alone_as_its_collection(docs: Path, started: 
     assert result.exit_code == 0, result.stderr
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1500, 1)
     assert (os.environ["PREFRAG_INDEX"], os.environ[FOLDER_VARIABLE]) == ("docs", str(docs))
+    assert os.environ["HAYHOOKS_LOG_LEVEL"] == "SUCCESS"
     prefrag("serve", "--demo")
     assert FOLDER_VARIABLE not in os.environ
 
@@ -56,7 +57,7 @@ def test_one_with_the_name_of_a_command_is_told_by_its_path(docs: Path, started:
     "word, code, said",
     ("nowhere/at/all", 3, "There is no folder nowhere/at/all."),
     ("note.txt", 2, "note.txt is a file"),
-    (".", 2, "holds the indexes themselves"),
+    (".", 2, "holds prefrag's own indexes"),
     ("servee", 2, "No such command 'servee'"),
     ("", 2, "No such command ''"),
 )
@@ -98,7 +99,7 @@ class TestTheWeb:
     def test_stays_closed_where_nobody_can_be_asked_and_is_asked_about_later(
         self, docs: Path, started: dict[str, Any], request: pytest.FixtureRequest
     ):
-        assert "stay away from the web" in prefrag("docs").stderr
+        assert "The web is closed" in prefrag("docs").stderr
         assert read_web_answer("docs") is None
 
         asked = request.getfixturevalue("terminal")

@@ -21,7 +21,7 @@ def test_a_key_is_printed_once_and_alone():
 
     (secret,) = result.stdout.splitlines()
     assert secret.startswith("prefrag_")
-    assert "only a hash of it is kept" in result.stderr
+    assert "only its hash is kept" in result.stderr
     assert Keyring().find(secret) is not None
     assert secret not in prefrag("keys", "list").stdout
 
@@ -34,8 +34,8 @@ def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
     key, _ = json.loads(prefrag("keys", "list", "--json").stdout)
 
     assert first.startswith("ada  ...")
-    assert "papers, board; no web; writes; made 20" in first
-    assert second.startswith(f"ben  ...{secret[-4:]}  all collections; web; reads; made 20")
+    assert "papers, board; web closed; writes; made 20" in first
+    assert second.startswith(f"ben  ...{secret[-4:]}  all collections; web open; reads; made 20")
     assert second.endswith("expires 2999-12-31")
     assert total == "2 keys"
     assert key.keys() == {"name", "ending", "made", "expires", "collections", "web", "writes"}

@@ -21,7 +21,7 @@ def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict
     result = prefrag("serve", "--demo")
 
     assert result.exit_code == 0
-    assert "put no proxy or tunnel in front of this service" in result.stderr
+    assert "Before you put a proxy or tunnel in front of this service" in result.stderr
     assert started["http"] is HeadLimit
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1416, 1)
     assert started["app"] == "prefrag.server.app:create_app"
@@ -67,7 +67,7 @@ class TestDocuments:
         result = prefrag("serve")
 
         assert result.exit_code == 3
-        assert ". There are: papers" in result.stderr
+        assert (f". Did you mean 'papers-{index}'?" if index else ". There are: papers") in result.stderr
         assert "prefrag index YOUR_FILES" in result.stderr
         assert advice in result.stderr
         assert not started

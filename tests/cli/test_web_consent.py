@@ -15,7 +15,7 @@ from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-ALLOW = "Questions over this index stay away from the web. Allow it with: prefrag index --web"
+ALLOW = "The web is closed for questions on this index. Open it with: prefrag index --web"
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +97,13 @@ class TestTheOptionOfIndex:
         assert "3 unchanged" in prefrag("index", corpus).stdout
         assert kept() is True
 
-    def test_of_an_index_that_does_not_exist_ends_with_3(self):
-        result = prefrag("index", "--web", "--index", "nope")
+    def test_of_an_index_that_does_not_exist_ends_with_3_and_names_a_similar_one(self, corpus: Path):
+        prefrag("index", corpus, "--no-web", "--index", "hopes")
+
+        result = prefrag("index", "--web", "--index", "hope")
 
         assert result.exit_code == 3
-        assert "There is no index 'nope'" in result.stderr
+        assert "There is no index 'hope'. Did you mean 'hopes'?" in result.stderr
 
     def test_without_it_files_are_needed(self):
         assert prefrag("index").exit_code == 2
@@ -122,7 +124,7 @@ class TestAsk:
         result = ask()
 
         assert "web" not in CALLS
-        assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web") == 1
+        assert result.stdout.count("Not searched: web (the web is closed: open it with `prefrag index --web") == 1
 
     def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout
@@ -135,7 +137,7 @@ class TestAsk:
         result = ask("--web")
 
         assert result.exit_code == 2
-        assert "PREFRAG_WEB=off closes the web, and --web cannot open it" in result.stderr
+        assert "PREFRAG_WEB=off closes the web, so --web cannot open it" in result.stderr
 
     @pytest.mark.parametrize("option", [(), ("--web",)])
     @pytest.mark.parametrize("says", [True, False])

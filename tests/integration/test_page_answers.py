@@ -168,7 +168,7 @@ class TestAnswer:
         }
         shown = self.show(page, result("1974", [FOUND], **doubts)).inner_text()
 
-        assert "It ran out of steps and had to answer." in shown
+        assert "The model ran out of steps and had to answer." in shown
         assert "The model's own check calls this answer incorrect. Why." in shown
         assert "The answer cites none of the passages." in shown
         assert "web: timed out" in shown

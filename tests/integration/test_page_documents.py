@@ -191,14 +191,14 @@ class TestDocuments(OnOwnDocuments):
         assert page.get_by_label("Web").is_disabled()
         assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
 
-    def test_the_command_that_opens_the_web_is_shown_as_one(self, page: Any):
-        web = {"name": "web", "external": True, "open": False, "reason": "allow it with `prefrag index --web` or so"}
+    def test_the_command_that_opens_the_web_is_shown_as_one_and_names_the_collection(self, page: Any):
+        web = {"name": "web", "external": True, "open": False, "reason": "open it with `prefrag index --web --index x`"}
         served = {"name": "prefrag", "sources": [web], "preferred": "web", "top_k": 5, "max_steps": 4}
         page.route("**/pipelines", lambda route: route.fulfill(json={"pipelines": [served]}))
         page.reload()
 
-        assert page.locator("#closed code").inner_text() == "prefrag index --web"
-        assert page.locator("#closed").inner_text() == "Allow it with prefrag index --web or so."
+        assert page.locator("#closed code").inner_text() == "prefrag index --web --index demo"
+        assert page.locator("#closed").inner_text() == "Open it with prefrag index --web --index demo."
 
     def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
         page = open_page()

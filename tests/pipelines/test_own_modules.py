@@ -124,7 +124,9 @@ class TestWithTheNameOfAnInstalledModule:
     def test_are_refused_in_words(self, own: Own, name: str):
         folder = own(f"{name}.Shelf", f"{name}.py")
 
-        with pytest.raises(ValueError, match=rf"{folder / name}.py has the name of another module, .*rename it"):
+        with pytest.raises(
+            ValueError, match=rf"{folder / name}.py has the name of a module that is imported.*rename it"
+        ):
             pipelines.load("mine")
 
     def test_do_not_take_its_place(self, own: Own):

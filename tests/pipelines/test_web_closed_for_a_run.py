@@ -38,10 +38,10 @@ METHODS: dict[str, Callable[[], Any]] = {
 }
 # What the environment and the key say, what the request asks for, and the reason in the trace.
 CLOSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "request": ("on", "", {"web": False}, "this request closes the web"),
-    "key": ("on", CLOSED_BY_KEY, {}, "the key of this request may not use the web"),
-    "key, asked for": ("on", CLOSED_BY_KEY, {"web": True}, "the key of this request may not use the web"),
-    "key and request": ("on", CLOSED_BY_KEY, {"web": False}, "the key of this request may not use the web"),
+    "request": ("on", "", {"web": False}, "the web is closed by this request"),
+    "key": ("on", CLOSED_BY_KEY, {}, "the web is closed for the key of this request"),
+    "key, asked for": ("on", CLOSED_BY_KEY, {"web": True}, "the web is closed for the key of this request"),
+    "key and request": ("on", CLOSED_BY_KEY, {"web": False}, "the web is closed for the key of this request"),
     "administrator": ("off", "", {}, "the web is closed by PREFRAG_WEB=off"),
     "administrator, asked for": ("off", "", {"web": True}, "the web is closed by PREFRAG_WEB=off"),
     "administrator, named": ("off", "", {"sources": ["local", "web"]}, "the web is closed by PREFRAG_WEB=off"),
@@ -82,7 +82,7 @@ async def test_the_closed_web_is_not_offered_to_the_model():
 
 
 async def test_the_web_alone_is_refused_before_the_run():
-    with pytest.raises(ValueError, match="No source is left to search: this request closes the web"):
+    with pytest.raises(ValueError, match="No source is left to search: the web is closed by this request"):
         await pipelines.begin(METHODS["prefrag"](), QUESTION, web=False, sources=["web"])
 
 

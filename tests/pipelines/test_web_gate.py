@@ -129,7 +129,7 @@ class TestConsent:
         assert "web" not in CALLS
         assert result["steps"][0]["verdict"]["judged_by"] == "no_other_source"
         assert lines(result, "closed") == [
-            "Not searched: web (the web is closed: allow it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
+            "Not searched: web (the web is closed: open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
         ]
 
     async def test_with_it_queries_may_leave(self, own: TantivyDocumentStore):
@@ -151,7 +151,7 @@ class TestConsent:
         assert "web" not in CALLS
 
     async def test_a_request_cannot_widen_it(self, own: TantivyDocumentStore):
-        with pytest.raises(ValueError, match="No source is left to search: the web is closed: allow it with"):
+        with pytest.raises(ValueError, match="No source is left to search: the web is closed: open it with"):
             await run(over(own, answer()), sources=["web"])
         with pytest.raises(ValueError, match="cannot be preferred.*the web is closed"):
             await run(over(own, answer()), preferred="web")

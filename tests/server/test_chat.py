@@ -79,7 +79,7 @@ class TestRequest:
         response = served().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
 
         assert response.status_code == 422
-        assert "stream_options is not an object" in response.text
+        assert "stream_options must be a JSON object" in response.text
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ class TestPipelinesOfOnesOwn:
     async def test_a_folder_outside_the_data_directory_is_no_collection(self, tmp_path: Path):
         over = self.over(TantivyDocumentStore=TantivyDocumentStore(path=str(tmp_path)))
         assert await over.find(None) is over.pipeline
-        with pytest.raises(BadInput, match="cannot be chosen"):
+        with pytest.raises(BadInput, match="searches fixed indexes"):
             await over.find("default")
 
         current_access.set(Access("ada", frozenset({"default"})))

@@ -150,7 +150,7 @@ class TestGiving:
         response = give(client)
 
         assert response.status_code == 507
-        assert "export it and move it away" in response.json()["detail"]
+        assert "move the file away" in response.json()["detail"]
         assert len(kept()) == 1
 
     def test_that_cannot_be_written_says_so_without_the_folder(self, served: Client, tmp_path: Path):

@@ -223,7 +223,7 @@ class TestTheFile:
         assert keyring.find(secret) is None
         assert keyring.find("") is None
         assert keyring.is_required
-        assert caplog.text.count("no file of keys") == 1
+        assert caplog.text.count("is gone: all of its keys") == 1
 
     def test_that_the_administrator_names_has_to_be_there(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         assert not Keyring().is_required

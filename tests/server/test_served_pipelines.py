@@ -103,7 +103,7 @@ def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag_or
 def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(wrappers))
 
-    with pytest.raises(FileNotFoundError, match="no folder with YAML pipelines"):
+    with pytest.raises(FileNotFoundError, match="no YAML pipelines in"):
         choose_pipelines()
 
 

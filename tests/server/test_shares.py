@@ -98,7 +98,7 @@ class TestPlaces:
         await free.take("b", 1)
         waits.append(asyncio.create_task(free.take("c", 0.001)))
         await asyncio.sleep(0)
-        with pytest.raises(Busy, match=r"Too many questions \(2 in work, 2 waiting\)") as refusal:
+        with pytest.raises(Busy, match=r"Too many questions \(2 running, 2 waiting\)") as refusal:
             await free.take("d", 1)
         assert refusal.value.status == 503
         with pytest.raises(Busy):

@@ -98,7 +98,7 @@ class TestTheModelBesideAPipeline:
         (TASKS["title"][0], '{"title": "What do we plan?"}'),
         (TASKS["tags"][0], '{"tags": []}'),
         ('Name it.\n[{"role": "user", "content": "What do we plan for May 1974?"}]', "What do we plan for May"),
-        (QUESTION, "This model only writes titles and the like for front ends: ask prefrag, which searches your"),
+        (QUESTION, "This model only does tasks of front ends, such as titles. Ask prefrag, which searches your"),
     )
     def test_answers_without_a_model_too(self, served: Served, prompt: str, reply: str):
         completion = ask(served(model_settings={"is_embedded": True}), ("user", prompt), model="prefrag-tasks")
@@ -126,7 +126,5 @@ def test_an_answer_says_that_the_web_was_left_out_and_why(served: Served):
 
     completion = ask(served(answer("It met.", "INCORRECT"), answer("It met.")), ("user", message))
 
-    assert (
-        "web was left out: the message holds a conversation or a text" in completion["choices"][0]["message"]["content"]
-    )
+    assert "not searched: the message holds a conversation or a text" in completion["choices"][0]["message"]["content"]
     assert [held["source"] for held in completion["prefrag"]["queries_held_back"]] == ["web"]

@@ -25,7 +25,7 @@ class TestEveryWayToAsk:
         response = served().post(path, json={**body, "web": False})
         assert response.status_code == 200
         assert "web" not in CALLS
-        assert "this request closes the web" in response.text
+        assert "the web is closed by this request" in response.text
 
     def test_a_word_that_is_neither_is_refused(self, served: Served, path: str, body: dict[str, Any]):
         for value in ("no", 0, [], "false"):
@@ -42,15 +42,15 @@ def test_stays_at_home_where_the_key_may_not_use_it(serve: Callable[..., TestCli
             CALLS.clear()
             response = client.post(path, json={**body, **wanted}, headers=closed)
             assert (response.status_code, CALLS.keys() & {"local", "web"}) == (200, {"local"}), (path, wanted)
-            assert "the key of this request may not use the web" in response.text
+            assert "the web is closed for the key of this request" in response.text
     # A request for the web only is refused.
     response = client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}, headers=closed)
     assert response.status_code == 422
-    assert "the key of this request may not use the web" in response.json()["detail"]
+    assert "the web is closed for the key of this request" in response.json()["detail"]
     # The page shows that the web is closed.
     (pipeline,) = client.get("/pipelines", headers=closed).json()["pipelines"]
     (web,) = [source for source in pipeline["sources"] if source["external"]]
-    assert (web["open"], web["reason"]) == (False, "the key of this request may not use the web")
+    assert (web["open"], web["reason"]) == (False, "the web is closed for the key of this request")
     # Next, a question with another key.
     CALLS.clear()
     client.post("/prefrag/run", json=QUESTION, headers=opened)

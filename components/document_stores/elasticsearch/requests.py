@@ -16,10 +16,7 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Send a request through the store's client, or in the asynchronous form through its asynchronous client.
-
-    ``request`` is a function that takes the client, and may be called twice.
-    """
+    """Call ``request``, perhaps twice, with the store's client, or its asynchronous client in the asynchronous form."""
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
 

@@ -103,7 +103,6 @@ class ElasticsearchTitles:
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        """Refuse an index with titles but without title keys."""
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(

@@ -43,8 +43,7 @@ _Word = tuple[int, list[tuple[Occur, Query]]]
 class Commit:
     """The state of an index after one commit.
 
-    Word clauses, documents and frequencies are cached. The next commit gets a new object, so the caches cannot be out
-    of date.
+    Word clauses, documents and frequencies are cached. The next commit gets a new object, so no cache is out of date.
     """
 
     searcher: tantivy.Searcher
@@ -218,7 +217,6 @@ class Commit:
         return document
 
     def _read_all(self, query: Query) -> Iterator[Document]:
-        """Read the documents that match a query, without scores."""
         if total := self.searcher.num_docs:
             query = Query.const_score_query(query, 1.0)
             for _, address in self.searcher.search(query, limit=total, count=False).hits:

@@ -55,8 +55,7 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises :class:`DocumentStoreError` for another format, and OSError, ValueError, KeyError or TypeError if a file
-        is damaged.
+        Raises DocumentStoreError for another format, and OSError, ValueError, KeyError or TypeError for a damaged file.
         """
         self.path = path
         # Kept as strings, because every search checks both files and strings are faster than paths.

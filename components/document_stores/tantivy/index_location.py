@@ -1,5 +1,6 @@
 """Where the indexes of this machine are, and which one is used by default."""
 
+import difflib
 import functools
 import hashlib
 import os
@@ -66,11 +67,13 @@ def list_names() -> list[str]:
     return [name for name in found if index_exists(folder / name)]
 
 
-def name_others() -> str:
-    """List the existing indexes, to complete a message about one that does not exist."""
+def name_others(name: str) -> str:
+    """Suggest the index with the nearest name, or list all indexes, to complete a message about a missing one."""
     names = list_names()
+    if near := difflib.get_close_matches(name, names, n=1):
+        return f" Did you mean '{near[0]}'?"
     more = ", ..." if names[_MOST_NAMED:] else ""
-    return f". There are: {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
+    return f" There are: {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
 
 
 def refuse_demo() -> None:
@@ -82,7 +85,7 @@ def resolve_index(name: str | None = None) -> Path:
     """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
     A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
-    index does not exist, or `default` has vanished.
+    index does not exist, or `default` has vanished; other indexes are only in its notes, which no client sees.
     """
     name = name or settings.index or None
     if name is None:
@@ -96,7 +99,9 @@ def resolve_index(name: str | None = None) -> Path:
         way = f"prefrag index YOUR_FILES --index {name}"
         if name == DEFAULT_INDEX:
             way = f"prefrag index YOUR_FILES; or use the demo with --demo or {INDEX_VARIABLE}={DEMO_INDEX}"
-        raise FileNotFoundError(f"There is no index '{name}' in {path.parent} (prefrag indexes list). Make it: {way}")
+        error = FileNotFoundError(f"There is no index '{name}' in {path.parent} (prefrag indexes list). Make it: {way}")
+        error.add_note(name_others(name))
+        raise error
     return path
 
 

@@ -57,8 +57,7 @@ class PassageVectors:
     ) -> list[Document]:
         """Find the passages with the nearest vectors, best first, with the cosine as their score.
 
-        Raises FileNotFoundError when no passage was embedded with this model, and ValueError for a vector of another
-        length.
+        Raises FileNotFoundError if no passage was embedded with this model, ValueError for a vector of another length.
         """
         table, length = self._table_and_length()
         if len(embedding) != length:

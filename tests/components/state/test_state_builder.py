@@ -95,7 +95,7 @@ class TestTheAdministratorsSwitch:
         start = builder()
 
         assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "no pipeline was loaded"
-        start.find_closed = lambda: set()
+        start.find_closed = lambda: (set(), "")
         assert start.run("Who?")["state"].settings.sources == ("local", "archive", "web")
 
     def test_closes_a_source_for_whoever_prefers_it_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):

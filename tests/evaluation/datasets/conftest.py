@@ -22,7 +22,7 @@ def abstracts(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def archive(abstracts: Path) -> Path:
-    """:returns: The archive of that folder, packed once more."""
+    """:returns: The folder ``abstracts``, packed into one archive."""
     path = abstracts.with_name(f"{abstracts.name}.tar.bz2")
     with tarfile.open(path, "w:bz2") as packed:
         packed.add(abstracts, arcname=abstracts.name)

@@ -20,7 +20,7 @@ def dev(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The stores for a corpus that need no server."""
+    """The kinds of stores into which a corpus was put; each is embedded, so that no server is needed."""
     from prefrag.evaluation import corpora
 
     make, stores = corpora.evaluation_indexes, []
