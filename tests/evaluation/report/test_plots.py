@@ -7,7 +7,7 @@ import pytest
 
 from prefrag.evaluation.report import plots
 from prefrag.evaluation.report.grouping import group_by_setting
-from tests.evaluation.report.run_folders import predictions, write_runs
+from tests.evaluation.report.run_folders import write_runs
 
 
 def test_a_legend_names_each_method_once_and_the_methods_of_a_family_have_different_marks(
