@@ -25,7 +25,7 @@ from prefrag.components.state.option_texts import OPTION_TEXTS
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.cli.run_printer import RunPrinter
-    from prefrag.indexing import Skipped
+    from prefrag.indexing.report import Skipped
     from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")

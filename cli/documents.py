@@ -20,7 +20,7 @@ from prefrag.components.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
-    from prefrag.indexing import IndexReport, PrunePlan
+    from prefrag.indexing.report import IndexReport, PrunePlan
     from prefrag.pipelines.runners.runner import Runner
 
 _MOST_NAMED = 5

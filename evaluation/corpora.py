@@ -20,7 +20,7 @@ from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
-from prefrag.indexing import IndexReport, OnProgress, Progress, Skipped
+from prefrag.indexing.report import IndexReport, OnProgress, Progress, Skipped
 from prefrag.indexing.stores import STORES, index_lock, open_passages
 
 logger = logging.getLogger(__name__)

@@ -15,17 +15,7 @@ from prefrag.indexing.deletion import delete_documents, find_vanished, prune, pr
 from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
 from prefrag.indexing.files import index_files
 from prefrag.indexing.index_list import list_documents
-from prefrag.indexing.report import (
-    Deletion,
-    IndexedFile,
-    IndexReport,
-    OnPlan,
-    OnProgress,
-    Progress,
-    PrunePlan,
-    Skipped,
-    Tally,
-)
+from prefrag.indexing.report import IndexReport, OnPlan, OnProgress, Tally
 from prefrag.indexing.skipped_files import keep_skipped
 from prefrag.indexing.stores import open_passages
 
@@ -34,22 +24,7 @@ if TYPE_CHECKING:
 
     from prefrag.pipelines.runners.runner import Runner
 
-__all__ = [
-    "CORPUS_SUFFIX",
-    "WEB_INDEX_SUFFIX",
-    "Deletion",
-    "IndexReport",
-    "IndexedFile",
-    "OnPlan",
-    "OnProgress",
-    "Progress",
-    "PrunePlan",
-    "Skipped",
-    "delete_documents",
-    "index",
-    "list_documents",
-    "prune",
-]
+__all__ = ["CORPUS_SUFFIX", "WEB_INDEX_SUFFIX", "delete_documents", "index", "list_documents", "prune"]
 
 WEB_INDEX_SUFFIX = "-web"
 

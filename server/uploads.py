@@ -22,9 +22,9 @@ from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
-from prefrag.indexing import IndexedFile
 from prefrag.indexing.discovery import has_read_name, why_left_out
 from prefrag.indexing.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
+from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import Room, describe_index, find_room, uploaded_path
 from prefrag.indexing.stores import ORIGIN_FIELDS, open_passages
 from prefrag.indexing.uploads import change_documents

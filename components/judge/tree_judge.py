@@ -101,7 +101,7 @@ class TreeJudge(Block):
         if unknown and self.cost_of_leaving:
             analysis = f"Kept, because the trees were not trained on passages like these: {unknown}."
             return Verdict(True, "classifier", analysis), state
-        analysis = f"The probability that a needed passage is among these is {probability:.0%} (kept from {least:.0%})."
+        analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept from {least:.0%} on)."
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
     # In a thread, because the statistics may come from a server.
@@ -118,7 +118,7 @@ class TreeJudge(Block):
         whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _HELD_AT_NO_COST * least_probability(self.cost_of_leaving)
-        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept from {least:.0%})."
+        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept from {least:.0%} on)."
         return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:

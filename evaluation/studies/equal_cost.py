@@ -31,7 +31,7 @@ from prefrag.evaluation.report.measures import ACC, CALLS, DASH, TOTAL, TOTAL_WE
 from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.significance import compute_p, correct
 from prefrag.evaluation.settings_file import read_fields
-from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders, write_table
+from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders
 from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 
 STEPS = tuple(range(1, 7))
@@ -269,7 +269,6 @@ def main(
         list[str] | None, typer.Option("--try", metavar="NAME", help="Only this changed loop and its rivals.")
     ] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset here.")] = None,
-    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write all evaluations here.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
 ) -> None:
@@ -282,9 +281,7 @@ def main(
         for line in lines
     }
     wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
-    done = evaluate_all(wanted, output, processes=processes)
-    if table is not None:
-        write_table(done, table)
+    evaluate_all(wanted, output, processes=processes)
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}
     if pictures is not None:
         for folder in folders:

@@ -73,29 +73,34 @@ class TestAsk:
             assert line.startswith(beginning)
         assert "PREFRAG_LLM" not in result.stdout, "there is a model"
 
-    def test_json_is_the_result_and_nothing_else(self, ask: Ask):
+    def test_json_is_the_result_and_nothing_else_and_trace_adds_the_whole_trace(self, ask: Ask):
         result = ask("--json")
-
         assert result.exit_code == 0
         shown = json.loads(result.stdout)
         assert shown["answer"] == "1974"
         assert [document["id"] for document in shown["documents"]] == ["local-alpha", "web-delta"]
         assert "trace" not in shown
         assert "Search web: beta delta" in result.stderr
-
-    def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
-        result = ask("--quiet")
-
-        assert (result.exit_code, result.stdout) == (0, "Answer: 1974\nLabel: CORRECT\n")
-
-    def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
-        script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())
-
-        assert prefrag("ask", "Who built alpha?", "--quiet").stdout.startswith("Found, not answered.\n")
-
-    def test_trace_adds_the_whole_trace(self, ask: Ask):
-        assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
+        CALLS.clear()
         assert json.loads(ask("--json", "--trace").stdout)["trace"][0]["kind"] == "thought"
+        CALLS.clear()
+        assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
+
+    @for_each(
+        "settings, printed",
+        ({}, "Answer: 1974\nLabel: CORRECT\n"),
+        ({"readings": [[("Beta", 0.55)]]}, "Probably: Alpha was built by Beta. [1] (alpha, local)\n"),
+        (
+            {"readings": [[("Beta", 0.1)]]},
+            "Found, not answered.\n  [1] alpha: Alpha was built by Beta.\n  [2] beta: Beta is a yard in Gamma.\n",
+        ),
+    )
+    def test_quiet_is_the_answer_and_its_label_or_what_was_found_alone(
+        self, script_pipeline: Callable[..., None], settings: dict[str, Any], printed: str
+    ):
+        script_pipeline(**settings, **({"verdicts": ()} if settings else {}))
+        result = prefrag("ask", QUESTION, "--quiet", *(("--source", "local") if settings else ()))
+        assert (result.exit_code, result.stdout) == (0, printed)
 
     def test_a_forced_answer_is_marked(self, ask: Ask):
         result = ask("--max-steps", 0, script=(search("alpha"), answer("Perhaps 1974", label=None)))
@@ -130,13 +135,6 @@ class TestAsk:
         assert result.stdout.count("PREFRAG_LLM_BASE_URL") == 1, "that there is no model is noticed once"
         assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")
         assert shown["evidence"][0]["sentence"] == "Alpha was built by Beta."
-
-    def test_without_a_model_a_probable_sentence_is_no_failure(self, script_pipeline: Callable[..., None]):
-        script_pipeline(readings=[[("Beta", 0.55)]], verdicts=())
-
-        result = prefrag("ask", QUESTION, "--source", "local", "--quiet")
-
-        assert (result.exit_code, result.stdout) == (0, "Probably: Alpha was built by Beta. [1] (alpha, local)\n")
 
     def test_text_of_strangers_cannot_steer_the_terminal(self, ask: Ask):
         assert "\x1b" not in ask(script=(answer("19\x1b[31m74"),)).stdout
@@ -187,14 +185,12 @@ class TestAskThatFails:
         assert "No query was sent to the web." in result.stdout
         assert "Held back from web: alpha delta ('local' failed)" in result.stdout
 
-    def test_one_source_that_could_be_searched_is_enough_and_so_is_a_method_that_searches_nothing(
-        self, broken: Callable[..., Result]
+    def test_one_source_that_could_be_searched_is_enough_and_so_is_a_method_that_searches_nothing_but_an_answer_is_needed(
+        self, broken: Callable[..., Result], ask: Ask
     ):
         assert broken("web").exit_code == 0
         assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0, "finding nothing is no failure"
         assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
-
-    def test_no_answer_is_a_failure(self, ask: Ask):
         assert ask(script=("nothing", "that", "can", "be", "")).exit_code == 1
 
     @for_each(

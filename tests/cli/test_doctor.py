@@ -62,13 +62,17 @@ class TestIndex:
         assert "a reader answers" in found["model"][0]["text"]
         assert found["judge"][0]["text"] == "Decision trees judge, without a model"
 
-    def test_one_of_ones_own_is_counted(self, corpus: Path):
+    def test_one_of_ones_own_is_counted_and_a_damaged_one_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")
-
         code, found = examined()
-
         assert code == 0
         assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default holds 3 passages")
+        folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
+        for file in folder.rglob("*.store"):
+            file.write_bytes(b"broken")
+        code, found = examined()
+        assert code != 0
+        assert "index the documents again" in found["index"][0]["advice"]
 
     def test_an_absent_one_is_a_problem_with_the_way_out(self, corpus: Path):
         prefrag("index", corpus, "--no-web", "--index", "papers")
@@ -79,17 +83,6 @@ class TestIndex:
         assert found["index"][0]["status"] == "problem"
         assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["text"]
         assert found["index"][0]["advice"] == "There are: papers."
-
-    def test_a_damaged_one_is_a_problem(self, corpus: Path):
-        prefrag("index", corpus, "--no-web")
-        folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
-        for file in folder.rglob("*.store"):
-            file.write_bytes(b"broken")
-
-        code, found = examined()
-
-        assert code != 0
-        assert "index the documents again" in found["index"][0]["advice"]
 
 
 class TestModel:
@@ -132,13 +125,6 @@ class TestModel:
 
         assert stated in examined()[1]["model"][0]["text"]
 
-    def test_one_whose_words_are_all_filed_as_reasoning_is_a_problem_with_its_cause(self, model: FakeModelServer):
-        model.answers = [(200, completion("OK")), (200, completion(None, reasoning="Yes."))]
-
-        code, found = examined()
-
-        assert (code, "--reasoning-parser" in found["model"][1]["text"]) == (1, True)
-
     def test_one_that_refuses_the_key_or_is_down_is_a_problem(self, model: FakeModelServer):
         model.answers = [(401, {})]
         refused = examined()
@@ -148,42 +134,45 @@ class TestModel:
             assert (code, found["model"][0]["status"]) == (1, "problem")
             assert setting in found["model"][0]["text"]
 
-    def test_one_without_schemas_is_noted(self, model: FakeModelServer):
-        model.answers = [(200, completion("OK")), (200, completion("Yes, it is."))]
-
-        code, found = examined()
-
-        assert code == 0
-        assert found["model"][1]["advice"] == "Set PREFRAG_LLM_STRUCTURED to json_object or off."
-
-    @pytest.mark.parametrize("text", ["<think>Is it wet? The", "", None])
-    def test_one_that_thinks_needs_room(self, model: FakeModelServer, text: str | None):
-        reply = completion(text)
-        reply["choices"][0]["finish_reason"] = "length"
+    @pytest.mark.parametrize(
+        ("reply", "finish_reason", "code", "text", "advice"),
+        [
+            *(
+                (
+                    completion(thought),
+                    *("length", 0, "It thinks before it replies, and 512 tokens may be too few for that"),
+                    "PREFRAG_LLM_MAX_TOKENS to 4000",
+                )
+                for thought in ("<think>Is it wet? The", "", None)
+            ),
+            (completion(None, reasoning="Yes."), "stop", 1, "--reasoning-parser", ""),
+            (completion("Yes, it is."), "stop", 0, "", "Set PREFRAG_LLM_STRUCTURED to json_object or off."),
+        ],
+        ids=["thinks", "silent", "null", "files its words as reasoning", "has no schemas"],
+    )
+    def test_one_that_thinks_needs_room_and_what_else_its_reply_shows_is_named(
+        self, model: FakeModelServer, reply: dict[str, Any], finish_reason: str, code: int, text: str, advice: str
+    ):
+        reply["choices"][0]["finish_reason"] = finish_reason
         model.answers = [(200, completion("OK")), (200, reply)]
+        ended, found = examined()
+        assert ended == code
+        assert text in found["model"][1]["text"]
+        assert advice in found["model"][1].get("advice", "")
 
-        code, found = examined()
-
-        assert code == 0
-        assert found["model"][1]["text"] == "It thinks before it replies, and 512 tokens may be too few for that"
-        assert "PREFRAG_LLM_MAX_TOKENS to 4000" in found["model"][1]["advice"]
-
-    def test_a_name_without_a_server_is_a_problem(self, demo: None, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://127.0.0.1:1/v1")
-
-        code, found = examined()
-
-        assert code == 2
-        assert any("PREFRAG_LLM_MODEL is not set" in one["text"] for part in found.values() for one in part)
-
-    def test_a_judge_of_its_own_is_called_too(self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:1/v1")
-        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judging")
-
-        code, found = examined()
-
-        assert code == 1
-        assert found["judge"][0]["status"] == "problem"
+    @for_each("role, name, code", ("LLM", "", 2), ("JUDGE", "judging", 1))
+    def test_a_server_without_a_name_or_one_of_the_judge_that_is_down_is_a_problem(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch, role: str, name: str, code: int
+    ):
+        with monkeypatch.context() as patched:
+            patched.setenv(f"PREFRAG_{role}_BASE_URL", "http://127.0.0.1:1/v1")
+            patched.setenv(f"PREFRAG_{role}_MODEL", name)
+            ended, found = examined()
+        assert ended == code
+        if name:
+            assert found["judge"][0]["status"] == "problem"
+        else:
+            assert any("PREFRAG_LLM_MODEL is not set" in one["text"] for part in found.values() for one in part)
 
     def test_one_that_was_chosen_at_a_first_question_is_used_and_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
@@ -334,8 +323,6 @@ def test_for_people_each_part_is_a_line_with_its_status_in_words_and_scripts_lea
     assert lines[-1] == "prefrag ask will work."
     assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
 
-
-def test_for_people_a_problem_has_its_status_in_words_and_the_code():
     result = prefrag("doctor", "--port", 1, "--index", "notes")
 
     assert result.exit_code == 3

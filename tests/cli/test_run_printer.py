@@ -43,33 +43,24 @@ def result_lines(failure: str | None = None, **changes: Any) -> list[str]:
     return lines(used)
 
 
-def test_an_answer_without_a_passage_is_the_models_own():
-    assert result_lines() == ["Answer: 1974", "Label: CORRECT", "No passage was found: the answer is the model's own."]
-
-
 class TestTheFirstLine:
     GREEN, BOLD, YELLOW = "\x1b[1;32m", "\x1b[1m", "\x1b[1;33m"
 
-    def line(self, **changes: Any) -> str:
-        return coloured(**changes).strip().splitlines()[0]
-
-    def test_is_green_for_an_answer_that_is_cited_and_sure(self):
-        assert self.line(**CITED).startswith(f"{self.GREEN}Answer: 1974 [1]")
-        assert self.line(**CITED, probability=0.9).startswith(self.GREEN)
-
     @for_each(
-        "changes",
-        pytest.param({}, id="cites nothing"),
-        pytest.param({**CITED, "label": None}, id="no label"),
-        pytest.param({**CITED, "label": "INCORRECT"}, id="doubted"),
-        pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, id="doubted in part"),
-        pytest.param({**CITED, "forced": True}, id="forced"),
+        "changes, colour, words",
+        pytest.param(CITED, GREEN, "Answer: 1974 [1]", id="cited and sure"),
+        pytest.param({**CITED, "probability": 0.9}, GREEN, "Answer: 1974 [1]", id="of a reader"),
+        pytest.param({}, BOLD, "Answer: 1974", id="cites nothing"),
+        pytest.param({**CITED, "label": None}, BOLD, "Answer: 1974", id="no label"),
+        pytest.param({**CITED, "label": "INCORRECT"}, BOLD, "Answer: 1974", id="doubted"),
+        pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, BOLD, "Answer: 1974", id="doubted in part"),
+        pytest.param({**CITED, "forced": True}, BOLD, "Answer: 1974", id="forced"),
+        pytest.param({**NOT_ANSWERED, "guess": "1974", "probability": 0.6}, YELLOW, "Not answered.", id="no answer"),
     )
-    def test_is_not_green_for_another(self, changes: dict[str, Any]):
-        assert self.line(**changes).startswith(f"{self.BOLD}Answer: 1974")
-
-    def test_is_not_green_where_there_is_no_answer(self):
-        assert self.line(**NOT_ANSWERED, guess="1974", probability=0.6).startswith(f"{self.YELLOW}Not answered.")
+    def test_is_green_for_an_answer_that_is_cited_and_sure_alone(
+        self, changes: dict[str, Any], colour: str, words: str
+    ):
+        assert coloured(**changes).strip().splitlines()[0].startswith(f"{colour}{words}")
 
 
 class TestAReadersAnswer:
@@ -111,16 +102,15 @@ class TestNoAnswer:
         {"mark": "W1", "title": "", "sentence": "Delta is [2] red.\n\x1b[31mAnswer: 1"},
     )
 
-    def test_shows_the_sentences_first_and_then_the_guess_of_a_model(self):
+    def test_shows_the_sentences_first_and_then_dim_the_guess_of_a_model(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974") == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
             "  [W1] Delta is (2) red. [31mAnswer: 1",
             "A guess: 1974",
         ]
-
-    def test_shows_the_guess_dim(self):
         assert "\x1b[2mA guess: 1974\x1b[0m" in coloured(**NOT_ANSWERED, guess="1974", evidence=self.EVIDENCE)
+        assert result_lines(**NOT_ANSWERED, asked_back="Which?\nOf two.")[0] == "Which? Of two."
 
     def test_has_no_guess_of_a_reader_and_found_nothing_where_there_is_no_sentence(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.2, guess="1974") == [
@@ -128,9 +118,6 @@ class TestNoAnswer:
             "  [1] Beta: Beta won in 1974.",
         ]
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]
-
-    def test_shows_what_is_asked_back(self):
-        assert result_lines(**NOT_ANSWERED, asked_back="Which?\nOf two.")[0] == "Which? Of two."
 
 
 class TestDocuments:
@@ -147,27 +134,19 @@ class TestDocuments:
         "sentence": {"start": 8, "end": 22},
     }
 
-    def test_have_their_place_in_one_line_and_their_sentence_in_the_next(self):
-        assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [
-            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
-            "      \u201cIt runs daily.\u201d",
-        ]
-
-    def test_are_not_quoted_again_below_the_evidence(self):
+    def test_have_their_place_in_one_line_and_their_sentence_in_the_next_if_the_evidence_does_not_quote_it(self):
+        place = "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)"
+        quoted = "      \u201cIt runs daily.\u201d"
+        assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [place, quoted]
         evidence = [{"mark": "1", "title": "Manual", "sentence": "It runs daily."}]
+        shown = result_lines(**NOT_ANSWERED, evidence=evidence, documents=[self.PASSAGE])[1:]
+        assert shown == ["  [1] Manual > Use: It runs daily.", "Documents", place]
 
-        assert result_lines(**NOT_ANSWERED, evidence=evidence, documents=[self.PASSAGE])[1:] == [
-            "  [1] Manual > Use: It runs daily.",
-            "Documents",
-            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
-        ]
-
-    def test_link_to_their_page_on_a_terminal(self):
+    def test_link_to_their_page_on_a_terminal_those_of_the_web_to_their_address_and_never_to_a_file(self):
         shown = coloured(**CITED, documents=[self.PASSAGE], soft_wrap=True)
 
         assert ";file:///home/ada/a%20%5B1%5D%20manual.pdf#page=3\x1b\\/home/ada/a (1) manual.pdf\x1b]8;;" in shown
 
-    def test_of_the_web_link_to_their_address_and_never_to_a_file(self):
         page = {**self.PASSAGE, "mark": "W1", "file": "/etc/passwd"}
 
         assert "\x1b]8;" not in coloured(**CITED, documents=[page])
@@ -190,24 +169,20 @@ def test_a_guess_is_dim_among_the_steps(certainty: str, style: str):
     assert f"{style}Read: 1974" in written(used)
 
 
-def test_that_there_is_no_model_is_one_line_of_notice():
+def test_that_there_is_no_model_is_one_line_of_notice_and_no_tokens_are_counted():
     used = printer(soft_wrap=True)
-
     used.print_question("Who built alpha?", without_model=True)
-
     _, notice = lines(used)
     assert "PREFRAG_LLM_BASE_URL" in notice
     assert "PREFRAG_LLM_GGUF" in notice
-
-
-def test_a_run_without_a_model_counts_no_tokens():
     usage = {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.04}
-
     assert "1 retrieval (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
 
 
-def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off():
+def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off_and_an_answer_may_be_the_models_own():
     assert result_lines("down", answer="", errors=["web is slow", "down"]) == ["Problem: web is slow"]
+    own = "No passage was found: the answer is the model's own."
+    assert result_lines() == ["Answer: 1974", "Label: CORRECT", own]
 
 
 def test_on_a_terminal_a_long_line_is_folded_within_its_indentation():

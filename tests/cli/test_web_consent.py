@@ -68,16 +68,14 @@ class TestTheFirstIndexing:
         assert kept() is False
         assert f"{ALLOW} --index papers" in prefrag("index", corpus, "--index", "papers").stderr
 
-    def test_asks_nothing_where_the_environment_decides(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
-        assert "web" not in prefrag("index", corpus).stderr
-        assert kept() is None
-
-    def test_asks_nothing_where_no_index_comes_of_it_again(self, tmp_path: Path):
+    def test_asks_nothing_where_no_index_comes_of_it_or_the_environment_decides(
+        self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         (tmp_path / "photo.png").write_bytes(b"\x89PNG")
-
         assert prefrag("index", tmp_path / "photo.png").exit_code == 4
+        assert kept() is None
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        assert "web" not in prefrag("index", corpus).stderr
         assert kept() is None
 
 
@@ -97,16 +95,10 @@ class TestTheOptionOfIndex:
         assert "3 unchanged" in prefrag("index", corpus).stdout
         assert kept() is True
 
-    def test_of_an_index_that_does_not_exist_ends_with_3_and_names_a_similar_one(self, corpus: Path):
-        prefrag("index", corpus, "--no-web", "--index", "hopes")
-
-        result = prefrag("index", "--web", "--index", "hope")
-
-        assert result.exit_code == 3
-        assert "There is no index 'hope'. Did you mean 'hopes'?" in result.stderr
-
-    def test_without_it_files_are_needed(self):
-        assert prefrag("index").exit_code == 2
+    def test_of_an_index_that_does_not_exist_ends_with_3_and_without_it_files_are_needed(self):
+        result = prefrag("index", "--web", "--index", "nope")
+        assert (result.exit_code, prefrag("index").exit_code) == (3, 2)
+        assert "There is no index 'nope'" in result.stderr
 
 
 class TestAsk:
@@ -120,11 +112,15 @@ class TestAsk:
 
         return run
 
-    def test_states_once_why_the_web_was_not_searched(self, ask: Callable[..., Any]):
+    def test_states_once_why_the_web_was_not_searched(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         result = ask()
-
+        assert "web" not in CALLS
+        CALLS.clear()
+        monkeypatch.setenv("PREFRAG_WEB", "ask")
+        asking = ask()
         assert "web" not in CALLS
         assert result.stdout.count("Not searched: web (the web is closed: open it with `prefrag index --web") == 1
+        assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in asking.stdout
 
     def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout
@@ -158,13 +154,6 @@ class TestAsk:
         assert ("web" in CALLS) is says
         expected = "Queries sent to the web: web: delta" if says else "Held back from web: delta (you did not allow it)"
         assert expected in result.stdout
-
-    def test_holds_back_without_a_terminal_where_each_query_is_to_be_shown(
-        self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-    ):
-        monkeypatch.setenv("PREFRAG_WEB", "ask")
-
-        assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in ask().stdout
 
 
 def test_an_elasticsearch_that_does_not_answer_is_reported_at_once(

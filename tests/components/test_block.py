@@ -24,18 +24,13 @@ class Part(Block):
         self.name, self.parts, self.inner = name, parts, inner
 
 
-def test_a_part_is_written_by_its_parameters_with_what_is_inside_it():
+def test_a_part_is_written_by_its_parameters_with_what_is_inside_it_and_made_again_from_that():
     written = Part("a", [Plain(2)], Part("b", [])).to_dict()
-
     assert written["type"].endswith("test_block.Part")
     assert written["init_parameters"]["name"] == "a"
     assert written["init_parameters"]["parts"][0]["init_parameters"] == {"size": 2}
     assert written["init_parameters"]["inner"]["init_parameters"] == {"name": "b", "parts": [], "inner": None}
-
-
-def test_a_part_is_made_from_what_was_written():
     again = Part.from_dict(Part("a", [1], Part("b", [])).to_dict())
-
     assert (again.name, again.parts, again.inner.name) == ("a", [1], "b")
 
 

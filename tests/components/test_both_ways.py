@@ -96,15 +96,12 @@ def test_a_body_that_waits_in_another_way_has_no_blocking_form():
         blocking(wait_async)()
 
 
-def test_several_bodies_give_their_results_in_order():
-    async def all_async() -> list[int]:
+@pytest.mark.filterwarnings("error")
+def test_several_bodies_give_their_results_in_order_and_those_after_one_that_failed_are_not_begun():
+    async def double_all() -> list[int]:
         return await gather(*(Doubler()._double(number) for number in (1, 2)))
 
-    assert blocking(all_async)() == asyncio.run(all_async()) == [2, 4]
-
-
-@pytest.mark.filterwarnings("error")
-def test_bodies_after_one_that_failed_are_not_begun():
+    assert blocking(double_all)() == asyncio.run(double_all()) == [2, 4]
     begun = []
 
     async def fail(number: int) -> None:

@@ -16,37 +16,30 @@ from tests.for_each import for_each
 
 
 @for_each(
-    "kind, exit_code, builtin",
-    (PrefragError, 1, Exception),
-    (BadInput, 2, ValueError),
-    (Missing, 3, FileNotFoundError),
-    (PipelineMissing, 3, FileNotFoundError),
-    (PipelineMissing, 3, ValueError),
-    (ClassifierMissing, 3, FileNotFoundError),
-    (TreesMissing, 3, FileNotFoundError),
-    (ModelServerError, 1, RuntimeError),
-    (NotRecorded, 1, LookupError),
-    (RunError, 1, RuntimeError),
-    (RunFailed, 1, RuntimeError),
-    (CannotRead, 1, Exception),
-    (PassageError, 2, ValueError),
+    "kind, exit_code, status, builtin",
+    (PrefragError, 1, HTTPStatus.INTERNAL_SERVER_ERROR, Exception),
+    (BadInput, 2, HTTPStatus.UNPROCESSABLE_ENTITY, ValueError),
+    (Missing, 3, None, FileNotFoundError),
+    (PipelineMissing, 3, None, FileNotFoundError),
+    (PipelineMissing, 3, None, ValueError),
+    (ClassifierMissing, 3, None, FileNotFoundError),
+    (TreesMissing, 3, None, FileNotFoundError),
+    (ModelServerError, 1, None, RuntimeError),
+    (NotRecorded, 1, None, LookupError),
+    (RunError, 1, None, RuntimeError),
+    (RunFailed, 1, HTTPStatus.BAD_GATEWAY, RuntimeError),
+    (CannotRead, 1, None, Exception),
+    (PassageError, 2, None, ValueError),
 )
-def test_a_failure_has_an_exit_code_and_is_caught_as_the_builtin_one(
-    kind: type[PrefragError], exit_code: int, builtin: type[Exception]
+def test_a_failure_has_an_exit_code_and_a_status_and_is_caught_as_the_builtin_one(
+    kind: type[PrefragError], exit_code: int, status: HTTPStatus | None, builtin: type[Exception]
 ):
     assert kind.exit_code == exit_code
+    assert status is None or kind.http_status == status
     assert issubclass(kind, PrefragError)
     assert issubclass(kind, builtin)
-
-
-@for_each(
-    "kind, status",
-    (PrefragError, HTTPStatus.INTERNAL_SERVER_ERROR),
-    (BadInput, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (RunFailed, HTTPStatus.BAD_GATEWAY),
-)
-def test_a_failure_has_an_http_status(kind: type[PrefragError], status: HTTPStatus):
-    assert kind.http_status == status
+    for printed in (Missing, PipelineMissing):
+        assert str(printed("There is no index 'a'.")) == "There is no index 'a'.", "as it was given"
 
 
 @for_each(
@@ -61,8 +54,3 @@ def test_a_failure_has_an_http_status(kind: type[PrefragError], status: HTTPStat
 )
 def test_any_exception_has_its_place_in_the_tree(error: Exception, kind: type[PrefragError]):
     assert error_kind(error) is kind
-
-
-def test_a_message_is_printed_as_it_was_given():
-    assert str(Missing("There is no index 'a'.")) == "There is no index 'a'."
-    assert str(PipelineMissing("There is no pipeline 'a'.")) == "There is no pipeline 'a'."

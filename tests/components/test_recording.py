@@ -41,11 +41,10 @@ def keep(kept: Recording, *documents: Document) -> None:
 
 
 class TestInit:
-    def test_knows_three_modes(self, path: Path):
+    def test_knows_three_modes_and_needs_something_to_replay(self, path: Path):
         with pytest.raises(ValueError, match="set it to record, replay or reuse"):
             recording(path, "rewind")
 
-    def test_needs_something_to_replay(self, path: Path):
         with pytest.raises(ValueError, match=r"no recording at .*record one first"):
             recording(path, "replay")
 
@@ -58,11 +57,17 @@ class TestInit:
         with pytest.raises(ValueError, match=r"Line 2 of the recording .*kept.jsonl is broken"):
             recording(path)
 
-    def test_bears_empty_lines(self, path: Path):
+    def test_bears_empty_lines_and_a_last_line_without_its_end(self, path: Path):
         keep(recording(path))
         path.write_text("\n" + path.read_text() + "\n\n")
 
         assert recording(path).play(*SEARCH) == found()
+
+        path.write_text(path.read_text().strip("\n"))
+
+        assert recording(path, "replay").play(*SEARCH) == found()
+        recording(path).record(found(), "search", "web", "b", 5, {})
+        assert len(path.read_text().splitlines()) == 2
 
     def test_bears_a_last_line_that_its_writer_never_finished(self, path: Path):
         keep(recording(path))
@@ -75,23 +80,22 @@ class TestInit:
         assert recording(path).play(*SEARCH) == found()
         assert path.read_text() == whole
 
-    def test_bears_a_last_line_without_its_end(self, path: Path):
-        keep(recording(path))
-        path.write_text(path.read_text().rstrip("\n"))
-
-        assert recording(path, "replay").play(*SEARCH) == found()
-        recording(path).record(found(), "search", "web", "b", 5, {})
-        assert len(path.read_text().splitlines()) == 2
-
 
 class TestPlaying:
-    def test_gives_what_was_kept_to_the_next_process_too(self, path: Path):
+    def test_gives_what_was_kept_last_to_the_next_process_too_but_nothing_while_it_records(self, path: Path):
         documents = [document("a", url="https://example.org", year=2001), Document(id="bare")]
-        keep(recording(path, "record"), *documents)
+        for kept in ([document("old")], documents):
+            first = recording(path, "record")
+            keep(first, *kept)
+            assert first.play(*SEARCH) is None
+        del first
         gc.collect()
-
         for mode in ("replay", "reuse"):
             assert recording(path, mode).play(*SEARCH) == found(*documents)
+        held = recording(path)
+        path.unlink()
+        assert recording(path).play(*SEARCH) is None
+        assert held.path == str(path)
 
     @for_each(
         "other",
@@ -108,18 +112,6 @@ class TestPlaying:
         with pytest.raises(NotRecorded, match=f"does not hold this {other[0]} of {other[1]}: {other[2]}"):
             recording(path, "replay").play(*other)
 
-    def test_never_plays_while_it_records(self, path: Path):
-        kept = recording(path, "record")
-        keep(kept, document("a"))
-
-        assert kept.play(*SEARCH) is None
-
-    def test_of_two_recordings_of_a_request_the_last_counts(self, path: Path):
-        keep(recording(path, "record"), document("old"))
-        keep(recording(path, "record"), document("new"))
-
-        assert recording(path, "replay").play(*SEARCH) == found(document("new"))
-
     def test_sees_what_another_process_has_written_since(self, path: Path):
         first = recording(path)
         keep(first, document("a"))
@@ -129,24 +121,12 @@ class TestPlaying:
 
         assert recording(path, "replay").play("search", "web", "b", 5, {}) == found(document("a"))
 
-    def test_is_empty_again_when_its_file_is_gone(self, path: Path):
-        kept = recording(path)
-        keep(kept, document("a"))
-        path.unlink()
-
-        assert recording(path).play(*SEARCH) is None
-
 
 class TestFailures:
-    def test_recorded_failures_are_replayed(self, path: Path):
-        recording(path).record(Entry(error="rate limit"), *SEARCH)
-
-        assert recording(path, "replay").play(*SEARCH) == Entry(error="rate limit")
-
-    def test_are_tried_again_where_a_recording_is_reused(self, path: Path):
+    def test_are_replayed_and_tried_again_where_a_recording_is_reused(self, path: Path):
         kept = recording(path)
         kept.record(Entry(error="rate limit"), *SEARCH)
-
+        assert recording(path, "replay").play(*SEARCH) == Entry(error="rate limit")
         assert kept.play(*SEARCH) is None
         keep(kept, document("a"))
         assert recording(path, "replay").play(*SEARCH) == found(document("a"))
@@ -186,19 +166,13 @@ class TestRecording:
             assert recording(again).play(*search) == one  # type: ignore[arg-type]
             assert recording(again).play(*call) == reply  # type: ignore[arg-type]
 
-    def test_keeps_the_line_separators_of_web_pages(self, path: Path):
-        one = found(document("a", content="1\u20282\u20293\x854\x0c5\r6\r\n7"))
-        recording(path).record(one, *SEARCH)
-        gc.collect()
-
-        assert recording(path).play(*SEARCH) == one
-
-    def test_keeps_metadata_that_json_does_not_know_as_text(self, path: Path):
+    def test_keeps_line_separators_of_web_pages_and_metadata_that_json_does_not_know_as_text(self, path: Path):
         kept = recording(path)
-
-        at_once = kept.record(found(document("a", day=date(2024, 5, 1))), *SEARCH)
-
-        assert at_once.documents[0].meta["day"] == "2024-05-01"
+        text = "1\u20282\u20293\x854\x0c5\r6\r\n7"
+        at_once = kept.record(found(document("a", content=text, day=date(2024, 5, 1))), *SEARCH)
+        assert (at_once.documents[0].content, at_once.documents[0].meta["day"]) == (text, "2024-05-01")
+        del kept
+        gc.collect()
         assert recording(path).play(*SEARCH) == at_once
 
     def test_two_of_one_file_read_it_once_and_know_what_the_other_keeps(

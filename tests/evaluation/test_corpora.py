@@ -16,7 +16,7 @@ import prefrag.evaluation.corpora
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
-from prefrag.indexing import Progress
+from prefrag.indexing.report import Progress
 from prefrag.indexing.stores import PassageStore, index_lock
 from tests.for_each import for_each
 from tests.python_process import run_python, start_python
@@ -48,23 +48,15 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestTheIndexesOfAnEvaluation:
-    def test_a_whole_corpus_is_one_index_with_all_passages(self) -> None:
-        local, web = evaluation_indexes(OWN, split=False)
-        assert web is None
-        assert set(stored(local)) == {"mq-1", "mq-2", "mq-3"}
-
-    def test_a_split_corpus_is_two_and_what_both_sources_hold_is_in_both(self) -> None:
+    def test_a_whole_corpus_is_one_index_a_split_one_two_and_another_can_stand_in_for_the_web(self) -> None:
         local, web = evaluation_indexes(OWN, split=True)
         assert web is not None
-        assert set(stored(local)) == {"mq-1", "mq-2"}
-        assert set(stored(web)) == {"mq-2", "mq-3"}
-
-    def test_another_corpus_can_stand_in_for_the_web(self) -> None:
+        assert indexes() == {local, web}, "nothing unfinished is left"
+        assert (set(stored(local)), set(stored(web))) == ({"mq-1", "mq-2"}, {"mq-2", "mq-3"})
+        local, web = evaluation_indexes(OWN, split=False)
+        assert (set(stored(local)), web) == ({"mq-1", "mq-2", "mq-3"}, None)
         local, web = evaluation_indexes(OWN, split=False, web_corpus=DPR)
-        assert web is not None
-        assert (len(stored(local)), len(stored(web))) == (3, 2)
-
-    def test_a_corpus_is_split_or_has_another_beside_it(self) -> None:
+        assert (len(stored(local)), len(stored(str(web)))) == (3, 2)
         with pytest.raises(ValueError, match="not both"):
             evaluation_indexes(OWN, split=True, web_corpus=DPR)
 
@@ -87,10 +79,6 @@ class TestTheIndexesOfAnEvaluation:
         first = evaluation_indexes(corpus, split=False)
         monkeypatch.setattr(prefrag.evaluation.corpora, "_RECIPE", "another")
         assert evaluation_indexes(corpus, split=False) != first
-
-    def test_nothing_unfinished_is_left(self) -> None:
-        local, web = evaluation_indexes(OWN, split=True)
-        assert indexes() == {local, web}
 
     @pytest.mark.slow
     def test_two_processes_that_want_the_same_new_index_make_it_once(self, tmp_path: Path) -> None:
@@ -151,24 +139,28 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
         assert indexes() == {local, web}
         assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
 
-    @for_each("source, missing", ("local", "web"), ("web", "local"))
-    def test_a_corpus_of_one_source_is_not_split(self, tmp_path: Path, source: str, missing: str) -> None:
-        (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T", "source": source}))
-        with pytest.raises(ValueError, match=f"no passage whose source is {missing} or both: do not split it"):
-            evaluation_indexes(tmp_path / "c.jsonl", split=True)
-
-    def test_a_corpus_without_sources_is_not_split(self, tmp_path: Path) -> None:
-        (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T"}))
-        with pytest.raises(ValueError, match="'source' must be local, web or both"):
+    @for_each(
+        "source, message",
+        ({"source": "local"}, "no passage whose source is web or both: do not split it"),
+        ({"source": "web"}, "no passage whose source is local or both: do not split it"),
+        ({}, "'source' must be local, web or both"),
+    )
+    def test_a_corpus_of_one_source_or_none_is_not_split(
+        self, tmp_path: Path, source: dict[str, str], message: str
+    ) -> None:
+        (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T", **source}))
+        with pytest.raises(ValueError, match=message):
             evaluation_indexes(tmp_path / "c.jsonl", split=True)
         with pytest.raises(ValueError, match="format dpr and does not name the source"):
             evaluation_indexes(DPR, split=True)
 
-    def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
+    def test_a_corpus_without_a_passage_and_an_unknown_store_are_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="p.tsv holds no passage"):
             evaluation_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
         with pytest.raises(ValueError, match="none of its lines is a passage"):
             evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
+        with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
+            evaluation_indexes(OWN, split=False, store="lucene")
 
     def test_what_is_skipped_is_reported_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "c.jsonl").write_text(OWN.read_text() + "broken\n")
@@ -181,10 +173,6 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
             evaluation_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
         assert [line.line for line in skipped] == [4]
         assert not caplog.text
-
-    def test_an_unknown_store_is_named(self) -> None:
-        with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
-            evaluation_indexes(OWN, split=False, store="lucene")
 
 
 class TestACorpusInAPublishedForm:

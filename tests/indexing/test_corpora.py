@@ -10,10 +10,10 @@ from prefrag.components.document_stores.tantivy import analysis, schema
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.text import passage_record
-from prefrag.indexing import Progress, corpora, index, list_documents, prune
+from prefrag.indexing import corpora, index, list_documents, prune
 from prefrag.indexing.corpora import PassageIds, contains_id, read_ids
 from prefrag.indexing.discovery import is_corpus
-from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport
+from prefrag.indexing.report import MOST_NAMED_LINES, IndexReport, Progress
 from prefrag.indexing.stores import PassageStore
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts
@@ -67,19 +67,13 @@ class TestACorpus:
         assert set(stored()) == {"a", "b"}
         assert [skipped.line for skipped in report.skipped] == [2]
 
-    def test_names_only_the_first_of_many_bad_lines(self, make: Make) -> None:
-        report = index([make("c.jsonl", line("a") + "bad\n" * 500)])
-
-        assert (len(report.skipped), report.skipped_lines) == (MOST_NAMED_LINES, 500)
-
-    def test_that_is_none_gets_one_word(self, make: Make) -> None:
+    def test_that_is_none_gets_one_word_and_of_many_bad_lines_the_first_are_named(self, make: Make) -> None:
         report = index([make("dev.jsonl", '{"id": "q", "question": "Why?"}\n' * 50), make("empty.jsonl", "\n")])
-
-        assert [skipped.reason.split(";")[0] for skipped in report.skipped] == [
-            "none of its lines is a passage",
-            "it is empty",
-        ]
+        reasons = [skipped.reason.split(";")[0] for skipped in report.skipped]
+        assert reasons == ["none of its lines is a passage", "it is empty"]
         assert (report.files, report.skipped_lines) == (0, 0)
+        report = index([make("c.jsonl", line("a") + "bad\n" * 500)])
+        assert (len(report.skipped), report.skipped_lines) == (MOST_NAMED_LINES, 500)
 
     def test_larger_than_a_batch_is_written_in_parts_and_each_part_is_reported(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
@@ -184,16 +178,13 @@ class TestAListOfPassages:
         prune()
         assert texts() == ["Another."]
 
-    def test_that_is_broken_at_its_end_is_reported_once(self, make: Make) -> None:
+    def test_that_is_broken_at_its_end_is_reported_once_and_one_too_large_is_to_become_lines(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         [skipped] = index([make("c.json", _list()[:-1])]).skipped
-
         assert "it is not JSON" in skipped.reason
-
-    def test_that_is_too_large_is_to_become_lines(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(corpora, "MOST_LIST_BYTES", 50)
-
         [skipped] = index([make("c.json", _list())]).skipped
-
         assert "convert it to a .jsonl file" in skipped.reason
 
 

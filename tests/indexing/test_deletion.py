@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from haystack import Document
 
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
-from prefrag.indexing import PrunePlan, delete_documents, index, list_documents, prune
+from prefrag.indexing import delete_documents, index, list_documents, prune
+from prefrag.indexing.report import PrunePlan
 from prefrag.indexing.stores import open_passages
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line, stored, texts
@@ -152,14 +151,12 @@ class TestPrune:
         folder.rename(drive)
         assert delete_documents([str(folder)]).passages == 2
 
-    def test_leaves_what_was_uploaded_to_several_servers_which_is_no_file(self, make: Make) -> None:
+    def test_leaves_what_was_uploaded_to_several_servers_or_written_by_hand_which_is_no_file(self, make: Make) -> None:
         index([make("a.txt", "A file.")])
         uploaded = {"file_path": "upload:default/b.txt", "file_hash": "1", "split_count": 1}
-        open_passages("tantivy").write([Document(id="b", content="B.", meta=uploaded)])
-
+        open_passages("tantivy").write([Document(id="b", content="B.", meta=uploaded), Document(content="By hand.")])
         report = prune()
-
-        assert (report.deleted, report.skipped, texts()) == (0, [], ["A file.", "B."])
+        assert (report.deleted, report.skipped, texts()) == (0, [], ["A file.", "B.", "By hand."])
 
     def test_takes_out_a_folder_that_is_gone_while_others_are_there(self, make: Make) -> None:
         gone = make("sub/a.txt", "A file.")
@@ -192,18 +189,13 @@ class TestPrune:
         assert f"prefrag documents delete {skipped.path}{os.sep}" in skipped.reason
         assert delete_documents([skipped.path + os.sep]).passages == 1
 
-    def test_spares_a_drive_that_is_mounted_in_a_folder_with_files_of_its_own(self, make: Make) -> None:
+    @for_each("beside", "b.txt", "own/b.txt")
+    def test_spares_the_single_file_of_a_folder_which_may_be_a_drive_within_one_with_files_of_its_own(
+        self, make: Make, beside: str
+    ) -> None:
         on_drive = make("drive/a.txt", "On the drive.")
-        index([make("b.txt", "Beside it.").parent])
+        index([on_drive, make(beside, "Beside it.").parent])
         on_drive.unlink()
-
-        assert prune().deleted == 0
-
-    def test_spares_a_single_file_that_was_alone_in_its_folder(self, make: Make) -> None:
-        alone = make("usb/a.txt", "On the drive.")
-        index([alone, make("own/b.txt", "Own.")])
-        alone.unlink()
-
         assert prune().deleted == 0
 
     def test_of_one_folder_goes_on_beside_another_that_is_spared(self, make: Make) -> None:
@@ -218,31 +210,21 @@ class TestPrune:
         assert texts() == ["Away.", "Stays."]
         assert [Path(skipped.path).name for skipped in report.skipped] == ["b"]
 
-    def test_reports_what_it_will_delete_before_it_does(self, make: Make) -> None:
+    def test_reports_what_it_will_delete_before_it_does_and_deletes_nothing_when_it_is_only_tried(
+        self, make: Make
+    ) -> None:
         gone = make("a.txt", "Gone.")
         corpus = make("c.jsonl", line("x") + line("y"))
         index([gone, corpus])
         gone.unlink()
         make("c.jsonl", line("x"))
-        plans: list[tuple[PrunePlan, int]] = []
-
-        report = prune(on_plan=lambda plan: plans.append((plan, len(texts()))))
-
-        assert plans == [(PrunePlan(gone={str(gone): 1}, shortened={str(corpus): 1}), 3)]
-        assert plans[0][0].passages == report.deleted == 2
-        assert (report.pruned, len(texts())) == ([str(gone)], 1)
-
-    def test_deletes_nothing_when_it_is_only_tried(self, make: Make) -> None:
-        gone, stays = make("a.txt", "Gone."), make("b.txt", "Stays.")
-        index([gone, stays])
-        gone.unlink()
-        plans: list[PrunePlan] = []
-
-        report = prune(on_plan=plans.append, dry_run=True)
-
-        assert [plan.gone for plan in plans] == [{str(gone): 1}]
-        assert (report.deleted, report.pruned) == (0, [])
-        assert texts() == ["Gone.", "Stays."]
+        for tried, left in ((True, 3), (False, 1)):
+            plans: list[tuple[PrunePlan, int]] = []
+            report = prune(on_plan=lambda plan, plans=plans: plans.append((plan, len(texts()))), dry_run=tried)
+            assert plans == [(PrunePlan(gone={str(gone): 1}, shortened={str(corpus): 1}), 3)]
+            assert plans[0][0].passages == 2
+            assert report.deleted == 3 - left
+            assert (report.pruned, len(texts())) == ([] if tried else [str(gone)], left)
 
     def test_after_indexing_takes_out_nothing_of_other_folders(self, make: Make) -> None:
         gone_there, gone_here = make("there/a.txt", "Gone there."), make("here/b.txt", "Gone here.")
@@ -254,10 +236,3 @@ class TestPrune:
 
         assert texts() == ["Gone there.", "Here.", "There."]
         assert report.pruned == [str(gone_here)]
-
-    def test_spares_what_indexing_did_not_bring(self) -> None:
-        TantivyDocumentStore(path=str(index_path("default"))).write_documents([Document(content="By hand.")])
-
-        prune()
-
-        assert texts() == ["By hand."]

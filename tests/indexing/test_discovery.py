@@ -33,9 +33,11 @@ class TestAPath:
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
     def test_to_a_pipe_is_reported_and_not_waited_for(self, make: Make) -> None:
         folder = make("a.txt").parent
-        os.mkfifo(folder / "pipe.txt")
-
-        assert [skipped.reason for skipped in index([folder]).skipped] == ["it is not a regular file"]
+        for name in ("pipe.txt", "pipe"):
+            os.mkfifo(folder / name)
+        report = index([folder])
+        assert [skipped.reason for skipped in report.skipped] == ["it is not a regular file"]
+        assert report.other_kinds == {"": 1}
 
     def test_whose_name_is_no_text_is_reported(self, make: Make) -> None:
         folder = make("a.txt").parent
@@ -51,28 +53,16 @@ class TestAPath:
 
 
 class TestAFileWithoutASuffix:
-    def test_is_read_where_it_is_text(self, make: Make) -> None:
+    def test_is_read_where_it_is_text_and_refused_where_it_is_given(self, make: Make) -> None:
         make("LICENSE", "You may copy it.")
         make("NEWS", "Gr\u00f6\u00dfe und \u00dcbermut.".encode("latin-1"))
-        make("program", b"\x7fELF\x02\0\0")
+        program = make("program", b"\x7fELF\x02\0\0")
         make("empty", b"")
         folder = make("id_ed25519", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n").parent
-
         report = index([folder])
-
         assert texts() == ["Gr\u00f6\u00dfe und \u00dcbermut.", "You may copy it."]
         assert (report.skipped, report.other_kinds) == ([], {"": 3})
-
-    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-    def test_that_is_a_pipe_is_not_waited_for(self, make: Make) -> None:
-        folder = make("a.txt").parent
-        os.mkfifo(folder / "pipe")
-
-        assert index([folder]).other_kinds == {"": 1}
-
-    def test_that_is_a_program_is_refused_where_it_is_given(self, make: Make) -> None:
-        [skipped] = index([make("program", b"\x7fELF\x02\0\0")]).skipped
-
+        [skipped] = index([program]).skipped
         assert "text without a suffix" in skipped.reason
 
 

@@ -60,29 +60,22 @@ def test_every_passage_is_embedded_once(store: TantivyDocumentStore):
     assert (sorted(first.embedded), second.embedded) == (["a", "b", "c"], [])
 
 
-def test_only_what_is_new_or_changed_is_embedded_and_what_is_gone_is_deleted(store: TantivyDocumentStore):
+def test_only_new_or_changed_texts_and_titles_are_embedded_and_what_is_gone_is_deleted(store: TantivyDocumentStore):
+    store.write_documents([Document(id=key, content=key, meta={"title": key}) for key in "ef"])
     embed_index(store=store, model=MODEL, embedder=Embedder())
-    changed = [Document(id="a", content="aaa", meta={"title": "a"}), Document(id="d", content="d")]
+    changed = [
+        Document(id="a", content="aaa", meta={"title": "a"}),
+        Document(id="d", content="d"),
+        Document(id="e", content="e", meta={"title": "E"}),
+        Document(id="f", content="f", meta={"title": "f", "page": 2}),
+        Document(id="blank", content="  "),
+    ]
     store.write_documents(changed, policy=DuplicatePolicy.OVERWRITE)
     store.delete_documents(["b"])
     embedder = Embedder()
-
-    assert counts(embed_index(store=store, model=MODEL, embedder=embedder)) == (2, 1, 1)
-    assert sorted(embedder.embedded) == ["a", "d"]
-    assert set(PassageVectors(store, MODEL).fingerprints()) == {"a", "c", "d"}
-
-
-def test_a_changed_title_is_embedded_and_other_metadata_is_not(store: TantivyDocumentStore):
-    embed_index(store=store, model=MODEL, embedder=Embedder())
-    changed = [
-        Document(id="a", content="a", meta={"title": "A"}),
-        Document(id="b", content="b", meta={"title": "b", "page": 2}),
-    ]
-    store.write_documents(changed, policy=DuplicatePolicy.OVERWRITE)
-    embedder = Embedder()
-    embed_index(store=store, model=MODEL, embedder=embedder)
-
-    assert embedder.embedded == ["a"]
+    assert counts(embed_index(store=store, model=MODEL, embedder=embedder)) == (3, 2, 1)
+    assert sorted(embedder.embedded) == ["a", "d", "e"]
+    assert set(PassageVectors(store, MODEL).fingerprints()) == {"a", "c", "d", "e", "f"}
 
 
 def test_an_embedding_that_broke_off_is_taken_up_where_it_was(
@@ -98,12 +91,6 @@ def test_an_embedding_that_broke_off_is_taken_up_where_it_was(
     )
     assert counts(report) == (1, 2, 0)
     assert progress[-1][1] == 3
-
-
-def test_passages_without_text_are_left_out(store: TantivyDocumentStore):
-    store.write_documents([Document(id="blank", content="  ")])
-
-    assert counts(embed_index(store=store, model=MODEL, embedder=Embedder())) == (3, 0, 0)
 
 
 def test_an_embedder_that_gives_no_vectors_is_reported(store: TantivyDocumentStore):
@@ -137,7 +124,9 @@ def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pyte
     assert len(embedded) == 2, "a process that fails gives the lock back"
 
 
-def test_an_index_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_index_that_does_not_exist_is_named_and_without_the_extra_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
 
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -145,8 +134,6 @@ def test_an_index_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ValueError, match="There is no store 'attic'"):
         embed_index(store="attic", embedder=Embedder())
 
-
-def test_without_the_extra_it_reports_what_to_install(monkeypatch: pytest.MonkeyPatch):
     def absent(name: str) -> Any:
         raise ImportError(name)
 

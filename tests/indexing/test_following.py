@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.indexing import IndexReport, list_documents
+from prefrag.indexing import list_documents
 from prefrag.indexing.folder_collection import find_collection
 from prefrag.indexing.following import Drives, find_drives, follow_changes, is_mounted
+from prefrag.indexing.report import IndexReport
 from tests.indexing.samples import Make, line
 
 
@@ -64,20 +65,15 @@ def test_what_is_moved_has_its_new_place_alone(docs: Path):
     assert marks == {"old": 2}, "also where a file below the folder is what has changed"
 
 
-def test_the_last_file_of_a_folder_goes_too(docs: Path):
-    shutil.rmtree(docs / "sub")
-    (docs / "a.txt").unlink()
-
-    assert follow(docs, "sub/b.md", "sub/c.txt", "sub", "a.txt").deleted == 3
-    assert held(docs) == []
-
-
-def test_lines_leave_a_corpus_one_by_one(docs: Path):
+def test_the_last_file_of_a_folder_goes_too_and_lines_leave_a_corpus_one_by_one(docs: Path):
     (docs / "c.jsonl").write_text(line("x") + line("y"))
     follow(docs, "c.jsonl")
     (docs / "c.jsonl").write_text(line("y"))
-
     assert follow(docs, "c.jsonl").deleted == 1
+    shutil.rmtree(docs / "sub")
+    (docs / "a.txt").unlink()
+    assert follow(docs, "sub/b.md", "sub/c.txt", "sub", "a.txt").deleted == 3
+    assert held(docs) == ["c.jsonl"]
 
 
 @pytest.mark.parametrize("drive", ["", "sub"], ids=["the folder itself", "a drive below it"])
@@ -85,28 +81,21 @@ def test_a_drive_that_is_gone_deletes_nothing(docs: Path, drive: str):
     # The mounted drive is gone, so there is another folder in its place.
     mounted = {**find_drives(docs), str(docs / drive): (0, 0)}
     (docs / "sub/b.md").unlink()
-
     assert not is_mounted(str(docs / drive), mounted)
     assert follow(docs, "sub/b.md", drives=mounted).deleted == 0
+    assert follow(docs, drives=mounted).deleted == 0, "also when the whole folder is looked through"
     shutil.rmtree(docs / "sub")
     assert follow(docs, "sub", "sub/b.md", drives=mounted).deleted == 0
     assert held(docs) == ["a.txt", "sub/b.md", "sub/c.txt"]
 
 
-def test_a_drive_that_is_gone_deletes_nothing_when_the_whole_folder_is_looked_through(docs: Path):
-    mounted = {**find_drives(docs), str(docs / "sub"): (0, 0)}
-    (docs / "sub/b.md").unlink()
-
-    assert follow(docs, drives=mounted).deleted == 0
-
-
-def test_a_folder_with_other_files_alone_may_be_another_drive(docs: Path):
+def test_a_folder_with_other_files_alone_may_be_another_drive_and_one_that_is_not_there_has_none(docs: Path):
     shutil.rmtree(docs)
+    with pytest.raises(FileNotFoundError):
+        find_drives(docs)
     docs.mkdir()
     (docs / "other.txt").write_text("A stone lies.")
-
     follow(docs)
-
     assert held(docs) == ["a.txt", "other.txt", "sub/b.md", "sub/c.txt"]
 
 
@@ -120,8 +109,3 @@ def test_what_a_link_leads_to_outside_is_read_and_stays_as_in_an_indexing(docs: 
 
     assert follow(docs, "link/far.txt").deleted == 0
     assert held(docs) == ["../outside/far.txt", "a.txt", "sub/b.md", "sub/c.txt"]
-
-
-def test_a_folder_that_is_not_there_has_no_drives(tmp_path: Path):
-    with pytest.raises(FileNotFoundError):
-        find_drives(tmp_path / "nowhere")

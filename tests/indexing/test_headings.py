@@ -66,7 +66,7 @@ def _rendered(text: str) -> str:
     return MarkdownIt().render(text)
 
 
-def test_those_of_a_page_have_their_words_without_tags():
+def test_those_of_a_page_have_their_words_without_tags_and_begin_a_section_even_if_the_extraction_drops_them():
     page = '<h1 class="a">Pumps &amp;<br/>care</h1><p>Read.</p><H2><a href="#u">Use</a> <a>\u00b6</a></H2><div><p>Daily.</p></div>'
 
     plain, headings = marked_headings(mark_html, page)
@@ -74,8 +74,6 @@ def test_those_of_a_page_have_their_words_without_tags():
     assert plain == page
     assert [(level, words) for level, words, _ in headings] == [(1, "Pumps & care"), (2, "Use")]
 
-
-def test_a_heading_that_the_extraction_drops_still_begins_a_section():
     outline = Outline()
     marked = mark_html("<h2>Use</h2>\n<div><p>Daily.</p></div>", outline)
     extracted = marked.partition("<p>")[2].partition("</p>")[0]
@@ -88,32 +86,35 @@ def test_a_page_without_words_in_its_headings_has_none(text: str):
     assert marked_headings(mark_html, text) == (text, [])
 
 
-def test_a_sign_that_stands_in_the_file_is_no_heading():
+def test_a_sign_that_stands_in_the_file_is_no_heading_and_long_ones_and_deep_paths_are_cut():
     outline = Outline()
 
     assert outline.read(f"\u205c7\u205cText {outline.mark(1, 'A')}A") == ("Text A", [Heading(5, 1, "A")])
 
-
-def test_a_long_heading_is_cut():
     outline = Outline()
 
     [heading] = outline.read(outline.mark(1, "word " * 1_000))[1]
 
     assert len(heading.words) <= 120
 
+    outline = Outline()
+    marked = "\n".join(f"{outline.mark(level, 'x' * 120)}heading" for level in range(1, 500))
+
+    text, headings = outline.read(marked)
+
+    assert max(len(path or "") for path in section_paths(text.splitlines(keepends=True), headings)) < 1_200
+
 
 class TestSections:
     HEADINGS = (Heading(5, 1, "A"), Heading(20, 3, "B"), Heading(30, 2, "C"), Heading(31, 1, "D"))
 
-    def test_are_named_by_the_headings_above(self):
+    def test_are_named_by_the_headings_above_the_one_with_most_of_it_if_there_is_one(self):
         parts = ["." * length for length in (5, 15, 10, 1, 9)]
 
         assert section_paths(parts, self.HEADINGS) == [None, "A", "A > B", "A > C", "D"]
 
-    def test_of_a_part_of_several_is_the_one_with_most_of_it(self):
         assert section_paths(["." * 22, "." * 18], self.HEADINGS) == ["A", "D"]
 
-    def test_of_parts_without_headings_there_are_none(self):
         assert section_paths(["a", "b"], []) == [None, None]
         assert section_paths([], []) == []
 
@@ -138,12 +139,3 @@ def test_a_hostile_file_is_marked_soon(mark: Callable[[str, Outline], str], text
     section_paths([plain[start : start + 1_000] for start in range(0, len(plain), 1_000)], headings)
 
     assert time.process_time() - before < 5
-
-
-def test_a_file_with_a_level_for_each_of_its_headings_has_short_paths():
-    outline = Outline()
-    marked = "\n".join(f"{outline.mark(level, 'x' * 120)}heading" for level in range(1, 500))
-
-    text, headings = outline.read(marked)
-
-    assert max(len(path or "") for path in section_paths(text.splitlines(keepends=True), headings)) < 1_200

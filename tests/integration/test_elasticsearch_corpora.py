@@ -8,7 +8,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from prefrag.evaluation.corpora import evaluation_indexes
-from prefrag.indexing import Progress
+from prefrag.indexing.report import Progress
 
 
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])

@@ -131,23 +131,22 @@ class TestALine:
         assert (line["event"], line["source"]) == ("held_back", "web")
         assert "over the limit of 400" in line["reason"]
 
-    def test_of_a_query_that_a_failed_search_stopped_has_the_reason(self, log: Path):
+    def test_of_a_query_that_a_failed_search_stopped_has_the_reason_and_those_of_a_run_that_breaks_stay(
+        self, log: Path
+    ):
         with pytest.raises(RunFailed, match="was not sent"):
             pipelines.ask(QUESTION, scripted(search("delta"), answer(), errors={"local": "down"}))
-
         assert [(line["event"], line["reason"]) for line in lines(log)] == [("held_back", "'local' failed")]
+        CALLS.clear()
+        with pytest.raises(RunFailed):
+            pipelines.ask(QUESTION, scripted(search("delta"), "!down", model_settings={"model_host": REMOTE}))
+        assert [line["event"] for line in lines(log)[1:]] == ["model_call", "query", "model_call"]
 
     def test_is_one_line_whatever_the_query_holds(self, log: Path):
         pipelines.ask('alpha\n{"event": "query"}\u2028\x1b[31m delta', scripted("1974", pipeline="vanilla_mix"))
 
         assert len(log.read_bytes().splitlines()) == 1
         assert lines(log)[0]["query"].startswith('alpha {"event": "query"}')
-
-    def test_of_a_run_that_breaks_stays(self, log: Path):
-        with pytest.raises(RunFailed):
-            pipelines.ask(QUESTION, scripted(search("delta"), "!down", model_settings={"model_host": REMOTE}))
-
-        assert [line["event"] for line in lines(log)] == ["model_call", "query", "model_call"]
 
     @pytest.mark.parametrize("setting", ["off", "hash"])
     def test_has_only_a_hash_of_the_query_where_the_administrator_says_so(
@@ -164,20 +163,15 @@ class TestALine:
 
 
 class TestTheFile:
-    def test_is_its_owners_alone_and_another_run_is_appended_with_another_id(self, log: Path):
+    def test_is_its_owners_alone_may_be_moved_away_and_another_run_is_appended_with_another_id(self, log: Path):
         for _ in range(2):
             pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
-
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
         assert check_audit_log() == ""
         assert len({line["run"] for line in lines(log)}) == len(lines(log)) == 2
-
-    def test_may_be_moved_away_at_any_time(self, log: Path):
-        pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
         log.rename(log.with_suffix(".1"))
         pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
-
-        assert len(lines(log)) == len(lines(log.with_suffix(".1"))) == 1
+        assert (len(lines(log)), len(lines(log.with_suffix(".1")))) == (1, 2)
 
     def test_holds_nothing_of_what_stays(self, log: Path):
         pipelines.ask(QUESTION, scripted(search("alpha"), answer()))
@@ -211,9 +205,8 @@ class TestALogThatCannotBeWritten:
         assert "model" not in CALLS
         assert failure.value.result["sent_to_models"] == []
 
-    def test_stops_no_run_of_which_nothing_leaves(self):
+    def test_stops_no_run_of_which_nothing_leaves_or_a_query_is_held_back(self, caplog: pytest.LogCaptureFixture):
         assert pipelines.ask(QUESTION, scripted(search("alpha"), answer()))["answer"] == "1974"
-
-    def test_stops_no_run_of_which_a_query_is_held_back(self, caplog: pytest.LogCaptureFixture):
+        CALLS.clear()
         assert pipelines.ask(QUESTION, scripted(search(LONG), answer()))["answer"] == "1974"
         assert "cannot be written" in caplog.text

@@ -40,6 +40,11 @@ async def run(*replies: str, options: dict[str, Any] | None = None, **settings: 
     return await pipelines.ask_async(scripted(*replies, pipeline="crag", **settings), QUESTION, **(options or {}))
 
 
+async def again(*replies: str, **settings: Any) -> dict[str, Any]:
+    CALLS.clear()
+    return await run(*replies, **settings)
+
+
 async def _reply(relevance: Relevance, state: State) -> tuple[Relevance, State]:
     return relevance, state
 
@@ -77,18 +82,17 @@ class TestCorrect:
             "parsed": True,
         }
 
-    async def test_no_more_strips_than_are_set_are_kept_the_best_ones_in_their_order(self):
+    async def test_no_more_strips_than_are_set_are_kept_the_best_ones_in_their_order_but_the_best_one_always(self):
         result = await run(scores(10, 10), scores(8, 6, 9), "gold", replace={"evaluator.strips": 2})
-
         kept = [strip["score"] for strip in events(result, "strips")[0]["strips"] if strip["kept"]]
         assert kept == [0.8, 1.0]
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-beta"]
         assert result["documents"][0]["content"] == "...\nAlpha is painted red. Its sails are red. So is its flag."
-
-    async def test_where_every_strip_would_go_the_best_one_stays(self):
-        result = await run(scores(10, 0), scores(1, 2, 0), "gold")
-
+        result = await again(scores(10, 0), scores(1, 2, 0), "gold")
         assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [False, True, False, False]
+        result = await again(scores(10, 0), "gold", replace={"CorrectiveEvaluator.strips": None})
+        assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
+        assert events(result, "strips") == []
 
     async def test_the_best_one_stays_beside_one_without_a_score(self, monkeypatch: pytest.MonkeyPatch):
         found = Relevance((None, -0.9, -0.8), "classifier"), Relevance((1.0, -1.0), "classifier")
@@ -99,12 +103,6 @@ class TestCorrect:
         result = await run("gold", replace=judge)
 
         assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [True, False, True, False]
-
-    async def test_without_refinement_passages_are_shown_whole(self):
-        result = await run(scores(10, 0), "gold", replace={"CorrectiveEvaluator.strips": None})
-
-        assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
-        assert events(result, "strips") == []
 
     async def test_evidence_is_quoted_from_the_strips(self):
         pytest.importorskip("xgboost")
@@ -138,12 +136,14 @@ class TestIncorrect:
         assert f"Question: {QUESTION}" in prompt
         assert "Beta is a yard" not in prompt
 
-    async def test_passages_that_were_not_found_leave_without_an_evaluation(self):
-        result = await run(KEYWORDS, scores(9, 1), "gold", documents={"local": {}, "web": WEB})
-
+    @pytest.mark.parametrize("web", [WEB, {}])
+    async def test_passages_that_were_not_found_leave_without_an_evaluation(self, web: dict[str, str]):
+        replies = (KEYWORDS, *([scores(9, 1)] if web else []), "gold")
+        result = await run(*replies, documents={"local": {}, "web": web})
         assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
-        assert result["usage"]["calls"] == {"judge": 1, "rewriter": 1, "reasoner": 1}
-        assert [document["id"] for document in result["documents"]] == ["web-delta"]
+        assert result["usage"]["calls"] == {**({"judge": 1} if web else {}), "rewriter": 1, "reasoner": 1}
+        assert [document["id"] for document in result["documents"]] == (["web-delta"] if web else [])
+        assert result["answer"] == "gold"
 
     @pytest.mark.parametrize("found", [{"documents": {"local": LOCAL, "web": {}}}, {"errors": {"web": "rate limit"}}])
     async def test_a_web_that_gives_nothing_leaves_the_local_passages_as_they_were_found(self, found: dict[str, Any]):
@@ -152,11 +152,6 @@ class TestIncorrect:
         assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
         assert (result["answer"], result["steps"][1]["source"]) == ("gold", "local")
         assert result["errors"] == [f"web: ScriptedRetriever: {error}" for error in found.get("errors", {}).values()]
-
-    async def test_nothing_found_anywhere_is_answered_without_passages(self):
-        result = await run(KEYWORDS, "gold", documents={"local": {}, "web": {}})
-
-        assert (result["answer"], result["documents"]) == ("gold", [])
 
     async def test_local_documents_that_cannot_be_searched_send_nothing_to_the_web(self):
         with pytest.raises(RunFailed, match="the query was not sent to 'web'"):
@@ -200,20 +195,13 @@ class TestDoubt:
         assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
         assert "could not be read" in lines(result, "evaluated")[0]
 
-    async def test_scores_that_are_read_the_second_time_count(self):
+    async def test_scores_that_are_read_the_second_time_count_strips_without_are_kept_and_doubt_may_go_to_the_web(self):
         result = await run("No.", scores(0, 0), KEYWORDS, scores(9, 9), "gold")
-
         assert events(result, "evaluated")[0]["action"] == "incorrect"
-
-    async def test_strips_whose_scores_cannot_be_read_are_kept(self):
-        result = await run(scores(9, 0), *READ_TWICE, "gold")
-
+        result = await again(scores(9, 0), *READ_TWICE, "gold")
         assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [True] * 4
         assert result["documents"][0]["content"] == ALPHA
-
-    async def test_may_go_to_the_web(self):
-        result = await run(*READ_TWICE, KEYWORDS, scores(9, 0), "gold", replace={"ModelJudge.on_doubt": "switch"})
-
+        result = await again(*READ_TWICE, KEYWORDS, scores(9, 0), "gold", replace={"ModelJudge.on_doubt": "switch"})
         assert events(result, "evaluated")[0]["action"] == "incorrect"
         assert sent(result) == ["alpha, prize, delta"]
 

@@ -120,25 +120,19 @@ async def test_without_the_concatenation_the_second_stage_searches_with_the_ques
     assert titles(result) == ["alpha", "beta", "chi"]
 
 
-async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis():
-    reply = "Alpha was built with echo, and Ada led echo.\n\n**Final Answer:** Ada"
-    pipeline = scripted("dr_rag_qdc", reply, replace={"reasoner.prompt": "answer_with_analysis"})
-
+@pytest.mark.parametrize(("written", "answer"), [("\n\n**Final Answer:** Ada", "Ada"), ("", "")])
+async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis_in_its_own_field(written: str, answer: str):
+    analysis = "Alpha was built with echo, and Ada led echo."
+    pipeline = scripted("dr_rag_qdc", analysis + written, replace={"reasoner.prompt": "answer_with_analysis"})
     result = await pipelines.ask_async(pipeline, QUESTION)
-
     prompt = CALLS["model"][0]["prompt"]
     assert prompt.index("] alpha\n") < prompt.index("Final Answer:") < prompt.index(f"Question: {QUESTION}")
     assert prompt.endswith("Thought:")
-    assert (result["answer"], result["forced"]) == ("Ada", False)
-    assert result["steps"][-1]["thought"] == "Alpha was built with echo, and Ada led echo."
-
-
-async def test_an_analysis_without_an_answer_in_its_own_field_is_no_answer():
-    pipeline = scripted("dr_rag_qdc", "Ada led echo.", replace={"reasoner.prompt": "answer_with_analysis"})
-
-    result = await pipelines.ask_async(pipeline, QUESTION)
-
-    assert (result["answer"], result["errors"]) == ("", ["The model gave no answer in words."])
+    assert (result["answer"], result["forced"]) == (answer, False)
+    if answer:
+        assert result["steps"][-1]["thought"] == analysis
+    else:
+        assert result["errors"] == ["The model gave no answer in words."]
 
 
 @pytest.mark.parametrize(
@@ -149,29 +143,17 @@ async def test_an_analysis_without_an_answer_in_its_own_field_is_no_answer():
         ("dr_rag_cfs", [["alpha", "echo"], ["beta", "fern"]], ["alpha", "beta", "chi", "echo", "fern"]),
     ],
 )
-async def test_one_call_to_the_model_with_the_selected_documents(name: str, positive: Any, selected: list[str]):
+async def test_one_call_to_the_model_with_the_documents_selected_from_both_stages(
+    name: str, positive: Any, selected: list[str]
+):
     result = await pipelines.ask_async(scripted(name, "Ada", positive=positive), QUESTION)
-
-    assert result["answer"] == "Ada"
+    assert (result["answer"], result["usage"]["calls"]) == ("Ada", {"reasoner": 1})
     assert titles(result) == selected
-    assert result["usage"]["calls"] == {"reasoner": 1}
-    assert len(CALLS["model"]) == 1
-    prompt = CALLS["model"][0]["prompt"]
-    assert sorted(title for title in DOCUMENTS if f"] {title}\n" in prompt) == sorted(selected)
+    [call] = CALLS["model"]
+    assert sorted(title for title in DOCUMENTS if f"] {title}\n" in call["prompt"]) == sorted(selected)
     assert (result["label"], result["forced"], result["errors"]) == (None, False, [])
-
-
-@pytest.mark.parametrize(("name", "positive"), [("dr_rag_qdc", None), ("dr_rag_cis", []), ("dr_rag_cfs", [])])
-async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: Any):
-    result = await pipelines.ask_async(scripted(name, "Ada", positive=positive), QUESTION)
-
     assert result["counts"] == {
-        "total_local": 4,
-        "total_web": 0,
-        "total": 4,
-        "used_local": 1,
-        "used": 1,
-        "lookups": 4,
+        **{"total_local": 4, "total_web": 0, "total": 4, "used_local": 1, "used": 1, "lookups": 4},
         "sources": {"local": {"total": 4, "used": 1}},
     }
     assert result["queries_sent_out"] == []
@@ -182,18 +164,14 @@ async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: An
     ]
 
 
-async def test_no_documents_still_give_one_call_and_an_answer():
+async def test_no_documents_or_a_failure_of_the_first_stage_still_give_one_call_and_an_answer():
     for name, positive in zip(NAMES, (None, [], []), strict=True):
         CALLS.clear()
         result = await pipelines.ask_async(scripted(name, "Ada", positive=positive, documents={}), QUESTION)
         assert (result["answer"], result["documents"], result["counts"]["total"]) == ("Ada", [], 1)
         assert "No passages were found." in CALLS["model"][0]["prompt"]
         assert len(CALLS["model"]) == 1
-
-
-async def test_a_failure_of_the_first_stage_is_survived_and_reported():
     result = await pipelines.ask_async(scripted("dr_rag_qdc", "Ada", first_error="index gone"), QUESTION)
-
     assert (result["answer"], result["counts"]["total"]) == ("Ada", 1)
     assert any("index gone" in error for error in result["errors"])
 

@@ -63,9 +63,12 @@ def test_one_word_of_the_yaml_is_the_ablation_without_prs(tmp_path: Path):
 
 
 class TestAgent:
-    async def test_answers_at_once_without_a_search(self):
+    async def test_is_offered_both_actions_and_may_answer_at_once_without_a_label(self):
         result = await run(mspr(final()))
-
+        prompt = CALLS["model"][0]["prompt"]
+        assert "Search_Local or Search_Web" in prompt
+        assert "at most 4 times" in prompt
+        assert "Self-Evaluation" not in prompt
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
         assert result["usage"]["calls"] == {"reasoner": 1, "reviewer": 1}
         assert result["counts"]["total"] == 0
@@ -78,14 +81,6 @@ class TestAgent:
         assert [(e["source"], e["named"], e["reason"]) for e in events(result, "steered")] == [
             ("local", "web", "first_search")
         ]
-
-    async def test_is_offered_both_actions_and_does_not_label_its_answer(self):
-        await run(mspr(local("alpha"), final()))
-
-        prompt = CALLS["model"][0]["prompt"]
-        assert "Search_Local or Search_Web" in prompt
-        assert "at most 4 times" in prompt
-        assert "Self-Evaluation" not in prompt
 
 
 class TestPreference:

@@ -11,50 +11,43 @@ from tests.marks import drop_codes
 from tests.pipelines.scripted import QUESTION, answer, kinds, run, scripted, search, verdict
 
 
-async def test_answers_at_once_without_a_search():
-    result = await run(scripted(answer("1974")))
-
-    assert (result["answer"], result["label"], result["counts"]["total"]) == ("1974", "CORRECT", 0)
-    assert result["usage"]["calls"] == {"reasoner": 1}
-    assert not result["forced"]
-
-
-async def test_first_retrieval_comes_from_the_preferred_source_and_is_not_judged():
-    result = await run(scripted(search("alpha"), answer(), verdicts=(verdict(False),)))
-
-    assert result["steps"][0]["source"] == "local"
-    assert result["steps"][0]["verdict"]["judged_by"] == "first_step"
-    assert "judge" not in result["usage"]["calls"]
-    assert CALLS.get("web") is None
+def test_answers_at_once_without_a_search_also_without_an_event_loop_and_more_than_once():
+    pipeline = scripted(answer("1974"))
+    for _ in range(2):
+        result = pipelines.ask(QUESTION, pipeline)
+        assert (result["answer"], result["label"], result["counts"]["total"]) == ("1974", "CORRECT", 0)
+        assert result["usage"]["calls"] == {"reasoner": 1}
+        assert not result["forced"]
 
 
-async def test_keeps_the_local_passages_after_a_true_verdict():
+async def test_keeps_the_local_passages_of_the_first_retrieval_unjudged_and_of_the_next_after_a_true_verdict():
     result = await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
-
     assert [step["source"] for step in result["steps"][:2]] == ["local", "local"]
+    assert result["steps"][0]["verdict"]["judged_by"] == "first_step"
+    assert result["usage"]["calls"]["judge"] == 1
     assert result["counts"] == {
-        "total_local": 2,
-        "total_web": 0,
-        "total": 2,
-        "used_local": 2,
-        "used": 2,
-        "lookups": 2,
+        **{"total_local": 2, "total_web": 0, "total": 2, "used_local": 2, "used": 2, "lookups": 2},
         "sources": {"local": {"total": 2, "used": 2}, "web": {"total": 0, "used": 0}},
     }
     assert CALLS.get("web") is None
 
 
-async def test_a_switch_replaces_the_local_passages_by_those_of_the_web():
-    result = await run(scripted(search("alpha"), search("beta delta"), answer(), verdicts=(verdict(False),)))
-
+async def test_a_switch_replaces_the_local_passages_by_those_of_the_web_which_are_numbered_apart_and_cited():
+    script = [search("alpha"), search("beta delta"), answer("1974 [[W1]]")]
+    result = await run(scripted(*script, verdicts=(verdict(False),)))
     step = result["steps"][1]
     assert (step["searched"], step["source"]) == (["local", "web"], "web")
     assert step["documents"] == ["web-delta"]
     assert "beta" not in {document["title"] for document in result["documents"]}
     assert (result["counts"]["total_local"], result["counts"]["used_local"]) == (2, 1)
     assert result["counts"]["total_web"] == 1
-    assert "Beta is a yard" not in CALLS["model"][-1]["prompt"]
-    assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
+    prompt = drop_codes(CALLS["model"][-1]["prompt"])
+    assert "Beta is a yard" not in prompt
+    assert "[1] alpha\n| Alpha was built by Beta." in prompt
+    assert "[W1] delta\n| Delta won the prize" in prompt
+    assert "followed by the marks of the passages" in prompt
+    assert (result["answer"], result["uncited"]) == ("1974", False)
+    assert [cited["id"] for cited in result["citations"]] == ["web-delta"]
 
 
 async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a_step():
@@ -67,21 +60,14 @@ async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a
     assert "could not be read" in prompt
 
 
-async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply():
-    result = await run(scripted(*[search(f"alpha {number}") for number in range(4)], "1974", verdicts=(verdict(True),)))
-
+async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply_and_is_not_reflected_upon():
+    searches = [search(f"alpha {number}") for number in range(4)]
+    result = await run(scripted(*searches, answer("1974", "INCORRECT"), verdicts=(verdict(True),)))
     assert result["forced"]
     assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 5, "judge": 2})
     assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
     assert "alpha 3" in CALLS["model"][-1]["prompt"]
-    assert len(result["steps"]) == 5
-
-
-async def test_a_forced_answer_is_not_reflected_upon():
-    result = await run(scripted(*[search("alpha")] * 4, answer("1974", "INCORRECT"), verdicts=(verdict(True),)))
-
-    assert result["label"] == "INCORRECT"
-    assert "reflection" not in kinds(result)
+    assert (len(result["steps"]), result["label"], "reflection" in kinds(result)) == (5, "INCORRECT", False)
 
 
 @pytest.mark.parametrize("label", ["INCORRECT", "PARTIALLY CORRECT"])
@@ -156,24 +142,3 @@ async def test_the_trace_is_streamed_as_it_happens_and_in_full(name: str):
     assert isinstance(result, dict)
     assert sorted(map(str, (event.to_dict() for event in events))) == sorted(map(str, result["trace"]))
     assert [event.kind for event in events][:3] == ["thought", "search", "found" if name == "prefrag" else "search"]
-
-
-def test_ask_works_without_an_event_loop_and_more_than_once():
-    pipeline = scripted(answer())
-
-    assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
-    assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
-
-
-async def test_passages_are_numbered_apart_and_the_answer_cites_them():
-    script = [search("alpha"), search("beta delta"), answer("1974 [[W1]]")]
-
-    result = await run(scripted(*script, verdicts=(verdict(False),)))
-
-    prompt = drop_codes(CALLS["model"][-1]["prompt"])
-    assert "[1] alpha\n| Alpha was built by Beta." in prompt
-    assert "[W1] delta\n" in prompt
-    assert "followed by the marks of the passages" in prompt
-    assert result["answer"] == "1974"
-    assert [cited["id"] for cited in result["citations"]] == ["web-delta"]
-    assert not result["uncited"]

@@ -26,18 +26,17 @@ class TestTheModelNamesTheSource:
         assert (result["steps"][0]["documents"], result["usage"]["calls"]) == ([], {"reasoner": 3})
         assert "verdict" not in kinds(result), "nobody judges"
 
-    async def test_and_the_answer_is_reflected_upon_as_in_prefrag(self, pipeline: str):
+    async def test_and_the_answer_is_reflected_upon_as_in_prefrag_with_a_supplement_from_all_sources_at_once(
+        self, pipeline: str
+    ):
         result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer("1974"))
-
         assert "Self-Evaluation" in CALLS["model"][0]["prompt"]
         assert [call["query"] for call in CALLS["local"]] == [QUESTION]
         assert [call["query"] for call in CALLS["web"]] == ["delta", QUESTION]
         assert result["steps"][1]["source"] == "local+web"
         assert (result["answer"], result["label"]) == ("1974", "CORRECT")
-
-    async def test_and_the_sources_of_a_supplement_are_searched_at_the_same_time(self, pipeline: str):
+        CALLS.clear()
         result = await run(pipeline, answer("1812", "INCORRECT"), answer("1974"), together=True)
-
         assert (result["errors"], result["steps"][0]["source"]) == ([], "local+web")
 
     async def test_and_no_run_makes_more_than_six_calls(self, pipeline: str):
@@ -108,15 +107,11 @@ class TestPatient:
         assert "Beta is a yard" in CALLS["model"][-1]["prompt"]
         assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
 
-    async def test_a_doubted_answer_is_looked_up_elsewhere(self):
-        result = await run(self.PIPELINE, search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
-
-        assert (result["steps"][1]["searched"], result["steps"][1]["source"]) == (["web"], "web")
-        assert [call["query"] for call in CALLS["local"]] == ["alpha"]
-
-    async def test_a_doubted_answer_is_looked_up_at_home_where_the_web_is_closed(self):
+    @pytest.mark.parametrize(("sources", "looked_up"), [(None, "web"), (["local"], "local")])
+    async def test_a_doubted_answer_is_looked_up_elsewhere_or_at_home_where_the_web_is_closed(
+        self, sources: list[str] | None, looked_up: str
+    ):
         replies = (search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
-
-        result = await run(self.PIPELINE, *replies, options={"sources": ["local"]})
-
-        assert [step["searched"] for step in result["steps"]] == [["local"], ["local"], []]
+        result = await run(self.PIPELINE, *replies, options={"sources": sources})
+        assert [step["searched"] for step in result["steps"]] == [["local"], [looked_up], []]
+        assert len(CALLS["local"]) == (1 if looked_up == "web" else 2)

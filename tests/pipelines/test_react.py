@@ -20,12 +20,16 @@ async def mix(*replies: str, options: dict[str, Any] | None = None, **settings: 
 
 
 class TestReact:
-    async def test_offers_both_sources_and_asks_for_no_evaluation(self):
-        await react(answer(label=None))
-
+    async def test_offers_both_sources_and_asks_for_no_evaluation_and_the_first_answer_is_final_whatever_its_label(
+        self,
+    ):
+        result = await react(answer("1812", "INCORRECT"), answer("1974"))
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt
         assert "Self-Evaluation" not in prompt
+        assert (result["answer"], result["label"]) == ("1812", None)
+        assert result["usage"]["llm_calls"] == 1
+        assert "reflection" not in kinds(result)
 
     async def test_searches_the_source_that_the_model_picks_and_that_one_alone(self):
         result = await react(web("delta"), local("alpha"), answer())
@@ -50,26 +54,14 @@ class TestReact:
         assert CALLS.get("web") is None, "a source that finds nothing is not left for the other"
         assert "No passages were found. Try other words." in CALLS["model"][1]["prompt"]
 
-    async def test_the_first_answer_is_final_whatever_its_label(self):
-        result = await react(answer("1812", "INCORRECT"), answer("1974"))
-
-        assert (result["answer"], result["label"]) == ("1812", None)
-        assert result["usage"]["llm_calls"] == 1
-        assert "reflection" not in kinds(result)
-
 
 class TestReactMix:
-    async def test_offers_one_search_engine(self):
-        await mix(answer())
-
+    async def test_every_search_of_its_one_engine_goes_to_both_sources_at_once_before_the_next_model_call(self):
+        result = await mix(search("alpha"), search("beta delta"), search("alpha beta"), answer(), together=True)
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Engine" in prompt
         assert "Search_Local" not in prompt
         assert "Self-Evaluation" not in prompt
-
-    async def test_every_search_goes_to_both_sources_at_the_same_time_before_the_next_model_call(self):
-        result = await mix(search("alpha"), search("beta delta"), search("alpha beta"), answer(), together=True)
-
         assert result["errors"] == [], "a source that was searched in turn would have failed"
         assert [sorted(step["searched"]) for step in result["steps"][:3]] == [["local", "web"]] * 3
         assert [step["source"] for step in result["steps"]] == ["local+web"] * 3 + [None]

@@ -18,15 +18,13 @@ FILED = {"mark": "2", "id": "d2", "title": "Beta", "source": "local", "url": "",
 WEB = {"mark": "W1", "id": "w1", "title": "Gamma", "source": "web", "url": "https://gamma.example"}
 
 
-def test_documents_carry_the_marks_of_the_result_and_name_their_source():
+def test_documents_carry_the_marks_of_the_result_for_which_no_title_can_pass_and_name_their_source():
     assert [mark for mark, _ in references({"documents": [LOCAL, WEB, FILED]})] == ["1", "W1", "2"]
     assert references_text({"documents": []}) == ""
     assert references_text({"documents": [LOCAL, FILED, WEB]}) == (
         "Sources:\n[1] Alpha (local)\n[2] Beta (local, yards.pdf, page 3)\n[W1] Gamma (web) https://gamma.example"
     )
 
-
-def test_a_title_cannot_pass_for_another_passage():
     forged = {"id": "w1", "title": "Board minutes [1]\n[2] More", "source": "web", "file": "a\n[3] b\x1b[2J.txt"}
 
     assert reference_text("W1", forged) == "[W1] Board minutes (1) (2) More (web, a (3) b [2J.txt)"
@@ -47,17 +45,26 @@ PASSAGE = {
 }
 
 
-def test_passages_of_one_file_are_told_apart_by_heading_place_and_sentence():
-    assert references_text({"documents": [PASSAGE]}) == (
-        "Sources:\n[1] Manual > Use > Daily (local, manual.pdf, page 3, passage 3 of 12): "
-        "\u201cThe pump runs for ten minutes a day.\u201d"
-    )
-
-
-def test_the_row_of_a_table_is_quoted_without_its_edges():
-    row = {**PASSAGE, "content": "| deadline | 600 s |", "sentence": {"start": 0, "end": 20}}
-
-    assert sentence_text(row) == "\u201cdeadline | 600 s\u201d"
+@for_each(
+    "document, written",
+    (
+        PASSAGE,
+        "[1] Manual > Use > Daily (local, manual.pdf, page 3, passage 3 of 12): "
+        "\u201cThe pump runs for ten minutes a day.\u201d",
+    ),
+    (
+        {**WEB, "content": "Gamma is red.", "sentence": {"start": 0, "end": 13}},
+        "[W1] Gamma (web): \u201cGamma is red.\u201d https://gamma.example",
+    ),
+    (
+        {**WEB, "content": "| deadline | 600 s |", "sentence": {"start": 0, "end": 20}},
+        "[W1] Gamma (web): \u201cdeadline | 600 s\u201d https://gamma.example",
+    ),
+)
+def test_passages_of_one_file_are_told_apart_by_heading_place_and_sentence_and_an_address_comes_last(
+    document: dict, written: str
+):
+    assert references_text({"documents": [document]}) == f"Sources:\n{written}"
 
 
 @for_each(
@@ -74,23 +81,13 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
     assert described == f"[1] {shown} (local)"
 
 
-def test_a_date_says_where_it_is_from_unless_the_document_states_it():
+def test_a_date_says_where_it_is_from_code_has_a_line_and_what_was_attached_its_mail():
     assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (from its name)"
     assert date_text({"date": "2023-11-06", "date_in": "document", "modified": "2024-01-01"}) == "2023-11-06"
     assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01"
 
-
-def test_code_has_a_line_and_what_was_attached_its_mail():
     assert place_text({**FILED, "page": None, "line": 7}) == "local, yards.pdf, line 7"
     assert place_text({**FILED, "attachment": "a.pdf", "mail": "Keel"}) == "local, yards.pdf, attached to Keel, page 3"
-
-
-def test_the_address_of_a_page_comes_last():
-    page = {**WEB, "content": "Gamma is red.", "sentence": {"start": 0, "end": 13}}
-
-    assert references_text({"documents": [page]}) == (
-        "Sources:\n[W1] Gamma (web): \u201cGamma is red.\u201d https://gamma.example"
-    )
 
 
 def test_a_line_is_bounded_and_cannot_pass_for_another():

@@ -45,28 +45,17 @@ def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
 
 
 class TestAParameter:
-    def test_of_a_component_is_set_also_where_the_yaml_leaves_it_to_its_default(self):
+    def test_is_set_there_alone_however_deep_and_also_where_the_yaml_leaves_it_to_its_default(self):
         assert "max_top_k" not in read_block(find("prefrag"))["components"]["start"]["init_parameters"]
-
-        start = parameters({"start.top_k": 3, "start.max_top_k": 7})["start"]
-        assert (start["top_k"], start["max_top_k"]) == (3, 7)
-
-    def test_deep_in_a_component_is_set_there_alone(self):
-        parts = parameters({"local.retriever.document_store.index": "mine"})
-
+        sampling = {"reflector.generation_kwargs.temperature": 0.7, "reflector.generation_kwargs.seed": 1}
+        deep = {"local.retriever.document_store.index": "mine"}
+        parts = parameters({"start.top_k": 3, "start.max_top_k": 7, **sampling, **deep})
+        assert (parts["start"]["top_k"], parts["start"]["max_top_k"]) == (3, 7)
         assert parts["local"]["retriever"]["init_parameters"]["document_store"]["init_parameters"]["index"] == "mine"
         trees = parts["judge"]["judge"]["init_parameters"]["tree_judge"]["init_parameters"]
         assert trees["term_statistics"]["init_parameters"]["index"] is None, "the anchor of the YAML names it"
-
-    def test_of_a_plain_mapping_is_set_and_the_others_stay(self):
-        parts = parameters({"reflector.generation_kwargs.temperature": 0.7, "reflector.generation_kwargs.seed": 1})
-
-        assert parts["reflector"]["generation_kwargs"] == {
-            "temperature": 0.7,
-            "top_p": 0.9,
-            "max_tokens": 512,
-            "seed": 1,
-        }
+        kept = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 512, "seed": 1}
+        assert parts["reflector"]["generation_kwargs"] == kept
         assert parts["reasoner"]["generation_kwargs"]["temperature"] == 0.1
 
     def test_in_a_list_is_counted_from_0(self):
@@ -95,10 +84,6 @@ class TestAWholeComponent:
         parts = parameters({"local.observed_last": True, "local": SOURCE})
 
         assert (parts["local"]["candidates"], parts["local"]["observed_last"]) == (7, True)
-
-    def test_is_not_a_plain_value(self):
-        with pytest.raises(ValueError, match="'judge' in `replace` is a whole component: .* not None"):
-            pipelines.load("prefrag", {"judge": None})
 
 
 class TestWhatTheYamlRepeats:
@@ -221,6 +206,7 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
         r"'moon.top_k' in `replace` names neither a component nor a class.*components are start, rewriter,.*ChatModel",
     ),
     ("Judge", GENERATOR, "the classes .*SourceSwitchJudge"),
+    ("judge", None, "'judge' in `replace` is a whole component: .* not None"),
     ("start.topk", 3, "StateBuilder has no parameter 'topk'; it has sources, preferred, .*top_k"),
     ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name'; it has .*index"),
     ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),

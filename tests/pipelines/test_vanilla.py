@@ -22,37 +22,6 @@ async def run(
     return await pipelines.ask_async(made, question, **(options or {}))
 
 
-@pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
-async def test_makes_exactly_one_call_and_asks_each_of_its_sources_once_with_the_question(
-    pipeline: str, sources: list[str]
-):
-    result = await run(pipeline, together=pipeline == "vanilla_mix")
-
-    assert result["errors"] == [], "a source that was searched in turn would have failed"
-    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 1})
-    assert len(CALLS["model"]) == 1
-    assert {name: [call["query"] for call in CALLS[name]] for name in ("local", "web") if name in CALLS} == {
-        source: [QUESTION] for source in sources
-    }
-    assert result["counts"]["total_local"] == ("local" in sources)
-    assert result["counts"]["total_web"] == ("web" in sources)
-    assert result["counts"]["total"] == result["counts"]["used"] == len(sources)
-
-
-@pytest.mark.parametrize("pipeline", ALL)
-async def test_its_answer_is_not_a_forced_one_and_has_no_label(pipeline: str):
-    result = await run(pipeline, "Final Answer: 1974\nSelf-Evaluation: INCORRECT")
-
-    assert (result["answer"], result["label"], result["forced"]) == ("1974", None, False)
-    assert result["trace"][-1] == {
-        "kind": "answer",
-        "step": len(result["steps"]),
-        "text": "1974",
-        "label": None,
-        "forced": False,
-    }
-
-
 @pytest.mark.parametrize(
     ("pipeline", "holds", "lacks"),
     [
@@ -62,16 +31,28 @@ async def test_its_answer_is_not_a_forced_one_and_has_no_label(pipeline: str):
         ("vanilla_mix", ["Alpha was built by Beta.", "says the web", "Delta won the prize"], []),
     ],
 )
-async def test_the_prompt_holds_the_question_and_what_was_retrieved_and_offers_no_tool(
+async def test_asks_each_source_once_with_the_question_and_makes_one_call_with_what_they_found_and_no_tool(
     pipeline: str, holds: list[str], lacks: list[str]
 ):
-    await run(pipeline)
-
-    prompt = CALLS["model"][0]["prompt"]
+    sources = ALL[pipeline]
+    reply = "Final Answer: 1974\nSelf-Evaluation: INCORRECT"
+    result = await run(pipeline, reply, together=pipeline == "vanilla_mix")
+    assert result["errors"] == [], "a source that was searched in turn would have failed"
+    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 1})
+    [call] = CALLS["model"]
+    prompt = call["prompt"]
     assert f"Question: {QUESTION}" in prompt
     assert all(text in prompt for text in holds)
     assert not any(text in prompt for text in [*lacks, "Search_Engine", "Self-Evaluation", "Action"])
     assert prompt.endswith("Final Answer:")
+    assert {name: [call["query"] for call in CALLS[name]] for name in ("local", "web") if name in CALLS} == {
+        source: [QUESTION] for source in sources
+    }
+    assert result["counts"]["total_local"] == ("local" in sources)
+    assert result["counts"]["total_web"] == ("web" in sources)
+    assert result["counts"]["total"] == result["counts"]["used"] == len(sources)
+    final = {"kind": "answer", "step": len(result["steps"]), "text": "1974", "label": None, "forced": False}
+    assert (result["trace"][-1], result["label"], result["forced"]) == (final, None, False)
 
 
 @pytest.mark.parametrize(("pipeline", "sources"), RETRIEVING.items())

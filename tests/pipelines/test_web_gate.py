@@ -49,13 +49,6 @@ class TestAQueryThatIsTooLong:
         assert line.startswith("Held back from web: Who built alpha-and-all")
         assert line.endswith("(it has 971 characters, over the limit of 400)")
 
-    async def test_is_not_sent_where_it_is_the_models_own(self):
-        result = await run(scripted(search("delta " * 90), answer()))
-
-        assert "web" not in CALLS
-        assert (result["counts"]["total_web"], result["steps"][0]["searched"]) == (0, ["local"])
-        assert result["answer"] == "1974"
-
     @pytest.mark.parametrize("pipeline", ["vanilla_web", "vanilla_mix"])
     async def test_is_not_sent_by_methods_whose_query_is_the_question(self, pipeline: str):
         result = await run(scripted("1974", pipeline=pipeline), LONG)
@@ -132,21 +125,15 @@ class TestConsent:
             "Not searched: web (the web is closed: open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
         ]
 
-    async def test_with_it_queries_may_leave(self, own: TantivyDocumentStore):
-        own.keep_web_consent(True)
-
-        result = await run(over(own, search("delta"), answer()))
-
-        assert sent(result) == ["delta"]
-        assert lines(result, "closed") == []
-
-    async def test_it_may_be_taken_back_while_a_pipeline_is_served(self, own: TantivyDocumentStore):
+    async def test_with_it_queries_may_leave_until_it_is_taken_back_while_a_pipeline_is_served(
+        self, own: TantivyDocumentStore
+    ):
         own.keep_web_consent(True)
         pipeline = over(own, search("delta"), answer())
-        await run(pipeline)
+        result = await run(pipeline)
+        assert (sent(result), lines(result, "closed")) == (["delta"], [])
         CALLS.clear()
         own.keep_web_consent(False)
-
         assert sent(await run(pipeline)) == []
         assert "web" not in CALLS
 
@@ -202,7 +189,11 @@ class TestAskingBeforeEachQuery:
     def ask(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PREFRAG_WEB", "ask")
 
-    async def test_shows_the_query_and_sends_what_is_allowed(self):
+    async def test_shows_the_query_and_sends_what_is_allowed_and_nothing_where_nobody_can_be_asked(self):
+        result = await run(scripted(search("delta"), answer()))
+        assert "web" not in CALLS
+        assert result["queries_held_back"][0]["reason"] == "PREFRAG_WEB=ask, and nobody can be asked here"
+        CALLS.clear()
         asked: list[tuple[str, str]] = []
 
         def allow(source: str, query: str) -> bool:
@@ -214,23 +205,18 @@ class TestAskingBeforeEachQuery:
             result = await run(scripted(search("delta"), answer("1812", "INCORRECT"), answer()))
         finally:
             ask_person.reset(token)
-
         assert asked == [("web", "delta"), ("web", QUESTION)]
         assert sent(result) == ["delta"]
         assert result["queries_held_back"] == [{"source": "web", "query": QUESTION, "reason": "you did not allow it"}]
 
-    async def test_holds_back_where_nobody_can_be_asked(self):
-        result = await run(scripted(search("delta"), answer()))
 
-        assert "web" not in CALLS
-        assert result["queries_held_back"][0]["reason"] == "PREFRAG_WEB=ask, and nobody can be asked here"
-
-
-async def test_a_broken_off_run_does_not_list_what_was_held_back_as_sent():
-    pipeline = scripted(search("delta " * 90), "!the server is down")
-
+async def test_the_models_own_query_that_is_too_long_is_not_sent_also_not_in_a_run_that_breaks_off():
+    result = await run(scripted(search("delta " * 90), answer()))
+    assert "web" not in CALLS
+    assert (result["counts"]["total_web"], result["steps"][0]["searched"]) == (0, ["local"])
+    assert result["answer"] == "1974"
+    CALLS.clear()
     with pytest.raises(RunFailed, match="the server is down") as failure:
-        await run(pipeline)
-
+        await run(scripted(search("delta " * 90), "!the server is down"))
     assert failure.value.result["queries_sent_out"] == []
     assert len(failure.value.result["queries_held_back"]) == 1

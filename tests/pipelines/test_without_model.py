@@ -144,16 +144,12 @@ class TestALoop:
 
 class TestAMethodOfOneStep:
     @pytest.mark.parametrize("pipeline", ONE_STEP)
-    async def test_answers_where_the_reader_is_sure(self, pipeline: str):
-        result = await run([("Beta", 0.9)], pipeline=pipeline)
-
+    async def test_answers_where_the_reader_is_sure_and_withholds_where_it_is_not(self, pipeline: str):
+        result = await run([SURE], pipeline=pipeline)
         assert (result["answer"], result["label"], result["forced"]) == ("Beta", None, False)
         assert len(result["citations"]) == 1
-
-    @pytest.mark.parametrize("pipeline", ONE_STEP)
-    async def test_withholds_where_it_is_not(self, pipeline: str):
+        CALLS.clear()
         result = await run([UNSURE], pipeline=pipeline)
-
         assert (result["answer"], result["answered"], result["guess"]) == ("", False, "1812")
         assert result["evidence"]
 
@@ -177,13 +173,6 @@ class TestAMethodOfOneStep:
 
 
 class TestWhatNeedsAModel:
-    async def test_a_question_that_the_reader_refuses_is_not_guessed_at(self):
-        result = await run([])
-
-        assert (result["answered"], result["guess"], result["probability"]) == (False, None, 0.0)
-        assert result["evidence"]
-        assert result["without_model"] == [NOT_READ]
-
     async def test_a_follow_up_is_read_with_the_name_that_it_stands_for(self):
         history = [{"role": "user", "content": "Who built Alpha?"}, {"role": "assistant", "content": "Ada Quill"}]
 
@@ -252,15 +241,12 @@ class TestTheShippedReader:
         }
         return await pipelines.ask_async(pipelines.load("prefrag", parts), question, sources=["local"])
 
-    async def test_answers_with_the_passage_that_it_read(self):
+    async def test_answers_with_the_passage_that_it_read_or_withholds_and_shows_the_sentence(self):
         result = await self.ask("When was the opening of the hall?", threshold=0.0)
-
         assert result["answer_with_citations"] == "1966 [1]"
         assert 0 < result["probability"] <= 1
-
-    async def test_withholds_and_shows_the_sentence(self):
+        CALLS.clear()
         result = await self.ask("When was the opening of the hall?", threshold=1.0)
-
         assert (result["answer"], result["guess"]) == ("", "1966")
         assert result["evidence"][0]["sentence"] == "The hall opened in 1966 next to the harbour."
 
@@ -270,7 +256,6 @@ class TestTheShippedReader:
     )
     async def test_does_not_guess_at_what_it_cannot_read(self, question: str):
         result = await self.ask(question, threshold=0.0)
-
-        assert (result["answered"], result["guess"]) == (False, None)
+        assert (result["answered"], result["guess"], result["probability"]) == (False, None, 0.0)
         assert result["without_model"] == [NOT_READ]
         assert result["evidence"]

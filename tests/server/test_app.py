@@ -38,13 +38,14 @@ class TestRun:
         assert CALLS["web"][0]["filters"] == filters
         assert result["steps"][0]["source"] == "web"
 
-    def test_documents_of_the_request_are_read_with_the_question(self, served: Served):
-        documents = [{"title": "plan.txt", "content": "The yard is Beta."}]
-
-        result = served().post("/prefrag/run", json={**QUESTION, "documents": documents}).json()["result"]
-
+    def test_documents_of_the_request_are_read_with_the_question_and_other_origins_are_closed_by_default(
+        self, served: Served
+    ):
+        documents, origin = [{"title": "plan.txt", "content": "The yard is Beta."}], {"Origin": "https://chat.example"}
+        response = served().post("/prefrag/run", json={**QUESTION, "documents": documents}, headers=origin)
         assert "The yard is Beta." in CALLS["model"][0]["prompt"]
-        assert result["documents"][0]["source"] == "attached"
+        assert response.json()["result"]["documents"][0]["source"] == "attached"
+        assert "access-control-allow-origin" not in response.headers
 
     def test_a_run_whose_sources_all_failed_is_a_bad_gateway_with_its_result(self, served: Served):
         client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
@@ -128,44 +129,35 @@ DEPLOY = [
 
 
 class TestClosedRoutes:
-    @for_each("method, path", *DEPLOY)
-    def test_are_not_there_whatever_their_spelling(self, served: Served, method: str, path: str):
+    def test_are_not_there_whatever_their_spelling_and_not_described(self, served: Served):
         client = served()
-
-        assert client.request(method, path, json={"name": "x", "files": {}}).status_code == 404
-        assert client.get("/ready").status_code == 200
-
-    def test_are_not_described(self, served: Served):
-        paths = served().get("/openapi.json").json()["paths"]
-
+        for method, path in DEPLOY:
+            assert client.request(method, path, json={"name": "x", "files": {}}).status_code == 404, path
+            assert client.get("/ready").status_code == 200
+        paths = client.get("/openapi.json").json()["paths"]
         assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
         assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
 
 
 class TestLimits:
-    def test_a_large_body_is_refused_unread(self, served: Served):
-        response = served().post("/prefrag/run", content=b" " * 1_000_001, headers={"Content-Type": "application/json"})
-
-        assert response.status_code == 413
-        assert "1,000,000" in response.json()["detail"]
-
     @for_each(
-        "chunks, status", ([b" " * 100_000] * 11, 413), ([json.dumps(QUESTION).encode()[:10], QUESTION_REST], 200)
+        "content, status",
+        (b" " * 1_000_001, 413),
+        ([b" " * 100_000] * 11, 413),
+        ([json.dumps(QUESTION).encode()[:10], QUESTION_REST], 200),
     )
-    def test_a_body_in_chunks_is_read_within_the_limit(self, served: Served, chunks: list[bytes], status: int):
-        response = served().post("/prefrag/run", content=iter(chunks), headers={"Content-Type": "application/json"})
-
-        assert "content-length" not in response.request.headers
+    def test_a_body_is_read_within_the_limit_also_in_chunks(
+        self, served: Served, content: bytes | list[bytes], status: int
+    ):
+        sent = content if isinstance(content, bytes) else iter(content)
+        response = served().post("/prefrag/run", content=sent, headers={"Content-Type": "application/json"})
+        assert ("content-length" in response.request.headers) is isinstance(content, bytes)
         assert response.status_code == status
+        assert status == 200 or "1,000,000" in response.json()["detail"]
 
 
 class TestCors:
     PREFLIGHT = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST"}
-
-    def test_cors_is_closed_by_default(self, served: Served):
-        response = served().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
-
-        assert "access-control-allow-origin" not in response.headers
 
     def test_opens_for_the_origins_that_the_administrator_names(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_CORS_ORIGINS", "https://chat.example")

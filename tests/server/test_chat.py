@@ -68,19 +68,8 @@ class TestStream:
         assert reasons == [None] * (len(chunks) - 1) + ["stop"]
         assert chunks[-1]["choices"][0]["delta"]["content"].startswith("1974")
 
-    def test_usage_comes_when_it_is_requested(self, served: Served):
-        chunks = streamed(served(), stream_options={"include_usage": True})
-
-        assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 48)
-
 
 class TestRequest:
-    def test_stream_options_that_are_no_object_are_refused(self, served: Served):
-        response = served().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
-
-        assert response.status_code == 422
-        assert "stream_options must be a JSON object" in response.text
-
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize(
         ("fields", "message"),
@@ -102,12 +91,6 @@ class TestRequest:
         assert response.status_code == 422
         assert message in response.json()["detail"]
 
-    def test_no_field_chooses_the_prompts(self, served: Served):
-        client = served()
-
-        assert client.post("/v1/chat/completions", json=chat(prompts="/nowhere")).status_code == 200
-        assert registry.get("prefrag").pipeline.get_component("start").prompts == "product"
-
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("messages", [[("user", "x" * 4001)], [("user", "")], [("system", "Be brief.")], []])
     def test_a_question_that_is_missing_or_too_long_is_refused(self, served: Served, stream: bool, messages: list):
@@ -122,14 +105,18 @@ class TestRequest:
         assert completion["prefrag"]["counts"]["total_web"] == 0
         assert "web" not in CALLS
 
-    def test_parameters_of_other_models_change_nothing(self, served: Served):
+    def test_parameters_of_other_models_change_nothing_and_usage_comes_when_it_is_requested(self, served: Served):
+        client = served()
         body = chat(temperature=2, max_tokens=1, user="u1")
+        assert client.post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
+        CALLS.clear()
+        chunks = streamed(client, stream_options={"include_usage": True})
+        assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 48)
+        response = client.post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
+        assert (response.status_code, "stream_options must be a JSON object" in response.text) == (422, True)
 
-        assert served().post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
-
-    def test_a_question_may_come_in_parts(self, served: Served):
+    def test_a_question_may_come_in_parts_and_no_field_chooses_the_prompts(self, served: Served):
         parts = [{"type": "text", "text": "Who built"}, {"type": "image_url"}, {"type": "text", "text": "alpha?"}]
-
-        completion = served().post("/v1/chat/completions", json=chat(("user", parts))).json()
-
-        assert completion["prefrag"]["question"] == "Who built\nalpha?"
+        response = served().post("/v1/chat/completions", json=chat(("user", parts), prompts="/nowhere"))
+        assert response.json()["prefrag"]["question"] == "Who built\nalpha?"
+        assert registry.get("prefrag").pipeline.get_component("start").prompts == "product"

@@ -215,24 +215,22 @@ class TestList:
 class TestOpen:
     LONG = "# Towers\n\n" + "".join(f"## Tower {n}\n\n{'Ada built this tower of stone. ' * 25}\n\n" for n in range(4))
 
-    def test_gives_the_text_of_a_document_in_its_order_by_its_id_and_by_that_of_a_passage(self, client: Client):
+    def test_gives_the_text_of_a_document_in_its_order_or_of_a_long_one_what_is_around_the_passage(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
         client.upload("default", tower_md=self.LONG)
-
         opened = client.get(client.document("default", "tower.md")).json()
-
         passages = opened.pop("passages")
         assert [each["heading"] for each in passages] == sorted(each["heading"] for each in passages)
         assert " ".join(each["content"] for each in passages).count("Ada built") == 100
-        assert (opened["name"], opened["kind"], opened["of"], opened["first"]) == (
-            "tower.md",
-            "markdown",
-            len(passages),
-            1,
-        )
+        assert (opened["name"], opened["kind"], opened["of"], opened["first"]) == ("tower.md", "markdown", 5, 1)
         assert (opened["file"], opened["original"]) == ("same", True)
         by_passage = client.get(f"/collections/default/passages/{passages[3]['id']}").json()
         assert by_passage == {**opened, "passages": passages}
         assert os.environ["PREFRAG_DATA_DIR"] not in json.dumps(by_passage)
+        monkeypatch.setattr(opened_document, "MOST_PASSAGES", 3)
+        around = client.get(f"/collections/default/passages/{passages[-1]['id']}").json()
+        assert (around["first"], around["of"], len(around["passages"])) == (3, 5, 3)
 
     def test_says_that_the_file_has_changed_or_is_gone(self, client: Client):
         client.upload("default", tower_md=TOWER)
@@ -247,15 +245,6 @@ class TestOpen:
         opened = client.get(route).json()
         assert (opened["file"], opened["original"], len(opened["passages"])) == ("gone", False, 1)
         assert client.get(f"{route}/original").status_code == 404
-
-    def test_gives_of_a_long_document_what_is_around_the_passage(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        client.upload("default", tower_md=self.LONG)
-        last = client.get(client.document("default", "tower.md")).json()["passages"][-1]["id"]
-        monkeypatch.setattr(opened_document, "MOST_PASSAGES", 3)
-
-        opened = client.get(f"/collections/default/passages/{last}").json()
-
-        assert (opened["first"], opened["of"], len(opened["passages"])) == (3, 5, 3)
 
     def test_gives_the_file_as_an_attachment_that_runs_nothing(self, client: Client):
         client.upload("default", page_html="<script>alert(1)</script><p>Ada built the tower of stone.</p>")
@@ -292,22 +281,18 @@ class TestOpen:
         assert (refused.status_code, "it has 1 page" in refused.json()["detail"]) == (422, True)
         assert client.get(f"{client.document('default', 'tower.md')}/pages/1").status_code == 422
 
-    def test_opens_nothing_of_a_collection_that_the_key_may_not_read(self, client: Client):
+    def test_opens_nothing_that_is_not_there_or_of_a_collection_that_the_key_may_not_read(self, client: Client):
         client.upload("default", tower_md=TOWER)
+        for absent in ("documents/none", "documents/none/original", "passages/none", "passages/a/../b"):
+            response = client.get(f"/collections/default/{absent}")
+            assert response.status_code == 404
+            assert "no such" in response.json()["detail"] or response.json()["detail"] == "Not Found"
         route = client.document("default", "tower.md")
         passage = client.get(route).json()["passages"][0]["id"]
         client.access = Access("boole", collections=frozenset({"maps"}))
-
         others = f"/collections/default/passages/{passage}", "/collections/default/questions"
         for closed in (route, f"{route}/original", f"{route}/pages/1", *others):
             assert client.get(closed).status_code == 404
-
-    @for_each("route", "documents/none", "documents/none/original", "passages/none", "passages/a/../b")
-    def test_names_what_is_not_there(self, client: Client, route: str):
-        response = client.get(f"/collections/default/{route}")
-
-        assert response.status_code == 404
-        assert "no such" in response.json()["detail"] or response.json()["detail"] == "Not Found"
 
 
 class TestUpload:
@@ -330,22 +315,16 @@ class TestUpload:
         assert client.found() == ["Towers\nAda built the tower."]
         assert TantivyDocumentStore(index="default").read_web_consent() is True
 
-    def test_of_an_unchanged_file_writes_nothing_and_of_a_changed_one_replaces_its_passages(self, client: Client):
-        client.upload("fresh", tower_md=TOWER)
-
+    def test_of_an_unchanged_file_writes_nothing_and_of_a_changed_one_replaces_or_deletes_its_passages(
+        self, client: Client
+    ):
+        lines = [json.dumps({"id": str(n), "text": f"The tower of number {n}."}) for n in range(3)]
+        client.upload("fresh", tower_md=TOWER, towers_jsonl="\n".join(lines))
         assert client.upload("fresh", tower_md=TOWER).json()["unchanged"] == 1
         assert client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea")).json()["replaced"] == 1
-        assert client.found("fresh") == ["Towers\nBea built the tower."]
+        assert client.upload("fresh", towers_jsonl=lines[0]).json()["deleted"] == 2
+        assert sorted(client.found("fresh")) == ["The tower of number 0.", "Towers\nBea built the tower."]
         assert "Bea" in kept("fresh")["tower.md"]
-
-    def test_of_a_corpus_with_fewer_lines_deletes_those_that_left(self, client: Client):
-        lines = [json.dumps({"id": str(n), "text": f"The tower of number {n}."}) for n in range(3)]
-        client.upload("fresh", towers_jsonl="\n".join(lines))
-
-        response = client.upload("fresh", towers_jsonl=lines[0])
-
-        assert response.json()["deleted"] == 2
-        assert client.found("fresh") == ["The tower of number 0."]
 
     def test_that_cannot_be_read_is_named_and_not_kept_and_leaves_the_earlier_file(self, client: Client):
         client.upload("fresh", photo_raw=b"\x00\x01")
@@ -393,13 +372,14 @@ class TestLeaveToWrite:
         assert all("API key that may write" in reply.json()["detail"] for reply in replies)
         assert client.names("default") == ["board.md"]
 
-    def test_reaches_only_the_collections_of_the_key(self, client: Client):
+    def test_reaches_only_the_collections_of_the_key_and_is_not_for_a_page_of_another_site(self, client: Client):
         client.upload("fresh", tower_md=TOWER)
         client.access = Access("ada", frozenset({"default"}), writes=True)
-
         assert client.upload("fresh", notes_txt="x").status_code == 404
         assert client.upload("other", notes_txt="x").status_code == 404
         assert client.delete("/collections/fresh").status_code == 404
+        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "DELETE"}
+        assert client.options("/collections/default", headers=asked).status_code >= 400
 
     @for_each("name", "default-web", "demo", "a b", "..", "%2e%2e", "x" * 65, "CON", "aux.x")
     def test_reaches_no_name_that_is_none_of_a_collection(self, client: Client, name: str):
@@ -420,19 +400,15 @@ class TestLeaveToWrite:
         assert statuses == [401, 403, 200]
         assert seen.items() >= {"name": "fresh", "files": 1, "passages": 1, "web": False, "writes": True}.items()
 
-    def test_is_not_for_a_page_of_another_site(self, client: Client):
-        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "DELETE"}
-
-        assert client.options("/collections/default", headers=asked).status_code >= 400
-
 
 class TestDeletion:
-    def test_of_an_uploaded_document_takes_passages_and_file(self, client: Client):
+    def test_of_an_uploaded_document_takes_passages_and_file_and_nothing_of_what_is_not_there(self, client: Client):
         corpus = '{"id": "1", "text": "A."}\n{"id": "2", "text": "B."}'
         client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.", towers_jsonl=corpus)
-
+        for absent in ("0" * 24, "board.md", "..", "a/b"):
+            assert client.delete(f"/collections/default/documents/{absent}").status_code in (404, 403)
+        assert client.names("default") == ["board.md"]
         response = client.delete(client.document("fresh", "tower.md"))
-
         assert response.json() == {"deleted": 1, "file": "deleted"}
         assert client.found("fresh") == []
         assert client.delete(client.document("fresh", "towers.jsonl")).json()["deleted"] == 2
@@ -453,11 +429,6 @@ class TestDeletion:
         followed = client.delete(client.document("default", "tower.md")).json()
         assert "indexed again at the next start, or when it changes. Delete or move the file" in followed["note"]
         assert client.get("/collections").json()["collections"][0]["follows"]
-
-    @for_each("document", "0" * 24, "board.md", "..", "a/b")
-    def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
-        assert client.delete(f"/collections/default/documents/{document}").status_code in (404, 403)
-        assert client.names("default") == ["board.md"]
 
     def test_of_a_collection_takes_all_of_it_and_lets_it_be_made_again(self, client: Client):
         client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")

@@ -129,17 +129,13 @@ class TestGiving:
         assert give(served(), **body).status_code == 422
         assert kept() == []
 
-    def test_is_not_taken_from_a_form_of_a_web_page(self, served: Client):
+    def test_is_not_taken_from_a_form_of_a_web_page_and_kept_with_the_beginning_of_a_long_title(self, served: Client):
         body = json.dumps({"rating": "up", "result": RESULT})
-
         for headers in ({"Content-Type": "text/plain"}, {}):
             response = served().post("/feedback", content=body, headers=headers)
             assert response.status_code in (415, 422)
         assert kept() == []
-
-    def test_with_a_long_title_is_kept_with_its_beginning(self, served: Client):
         give(served(), result={**RESULT, "documents": [{"mark": "1", "id": "p1", "title": "x" * 5_000}]})
-
         assert len(kept()[0]["result"]["documents"][0]["title"]) == 1_000
 
     def test_is_refused_when_its_file_is_full(self, served: Client, monkeypatch: pytest.MonkeyPatch):
@@ -174,22 +170,15 @@ class TestGiving:
 
 
 class TestListing:
-    def test_shows_each_in_one_line(self, served: Client):
+    def test_shows_each_in_one_line_and_can_be_narrowed(self, served: Client):
+        assert prefrag("feedback", "list").stdout == "0 in all\n"
         give(served(), rating="down", comment="No.\nIt was\x1b[31m Gamma.", answer="Gamma")
         give(served(), result={**RESULT, "answer": ""})
-
         first, second, total = prefrag("feedback", "list").stdout.splitlines()
-
         assert first.endswith("Who built alpha? -> Beta; right: Gamma; No. It was [31m Gamma.")
         assert " down  " in first
         assert second.endswith("-> (no answer)")
         assert total == "2 in all"
-
-    def test_can_be_narrowed_and_is_empty_without_any(self, served: Client):
-        assert prefrag("feedback", "list").stdout == "0 in all\n"
-        give(served(), rating="down")
-        give(served())
-
         assert "1 in all" in prefrag("feedback", "list", "--rating", "up").stdout
         assert "0 in all" in prefrag("feedback", "list", "--index", "papers").stdout
 
@@ -202,22 +191,26 @@ class TestExporting:
         read = load_questions(tmp_path / "questions.jsonl")
         return [(question.question, question.answers, question.supporting_ids) for question in read]
 
-    def test_takes_the_liked_answer_or_the_corrected_one(self, served: Client, tmp_path: Path):
+    def test_takes_the_liked_answer_or_the_corrected_one_and_can_be_narrowed(self, served: Client, tmp_path: Path):
         client = served()
+        marks = [{"mark": mark, "id": mark} for mark in ("1", "W1", "A1", "2", "1", "\u0661", "")]
         give(client)
         give(client, result={**RESULT, "question": "Who built\ndelta?"}, rating="down", answer=" Gamma ")
-        give(client, result={**RESULT, "question": "Who built epsilon?"}, answer="Zeta")
-
+        give(client, result={**RESULT, "question": "Who built epsilon?", "citations": marks}, answer="Zeta")
         result = self.export(tmp_path)
-
         assert result.exit_code == 0, result.output
         assert self.questions(tmp_path) == [
             ("Who built alpha?", ("Beta",), ("p1",)),
             # The citations of a wrong answer prove nothing.
             ("Who built delta?", ("Gamma",), ()),
-            ("Who built epsilon?", ("Zeta",), ("p1",)),
+            # Only passages of an index count.
+            ("Who built epsilon?", ("Zeta",), ("1", "2")),
         ]
         assert "3 questions written" in result.stdout
+        (tmp_path / "questions.jsonl").unlink()
+        assert self.export(tmp_path, "--rating", "down").exit_code == 0
+        assert [question for question, *_ in self.questions(tmp_path)] == ["Who built delta?"]
+        assert self.export(tmp_path, "--index", "papers").exit_code == 3
 
     def test_counts_what_has_no_right_answer_or_came_again(self, served: Client, tmp_path: Path):
         client = served()
@@ -233,15 +226,6 @@ class TestExporting:
         assert self.questions(tmp_path) == [("Who built alpha?", ("Gamma",), ("p1",))]
         assert "left out: 2 without a right answer, 1 replaced by later feedback, 1 unreadable." in result.stdout
 
-    def test_can_be_narrowed_by_rating_and_index(self, served: Client, tmp_path: Path):
-        client = served()
-        give(client, rating="down", answer="Gamma")
-        give(client, result={**RESULT, "question": "Who built delta?"})
-
-        assert self.export(tmp_path, "--rating", "down").exit_code == 0
-        assert [question for question, *_ in self.questions(tmp_path)] == ["Who built alpha?"]
-        assert self.export(tmp_path, "--index", "papers").exit_code == 3
-
     def test_of_nothing_writes_no_file(self, served: Client, tmp_path: Path):
         assert self.export(tmp_path).exit_code == 3
         give(served(), rating="down")
@@ -251,14 +235,6 @@ class TestExporting:
         assert result.exit_code == 3
         assert "1 without a right answer" in result.stderr
         assert not (tmp_path / "questions.jsonl").exists()
-
-    def test_cites_only_passages_of_an_index(self, served: Client, tmp_path: Path):
-        marks = [{"mark": mark, "id": mark} for mark in ("1", "W1", "A1", "2", "1", "\u0661", "")]
-        give(served(), result={**RESULT, "citations": marks})
-
-        self.export(tmp_path)
-
-        assert self.questions(tmp_path)[0][2] == ("1", "2")
 
     def test_for_training_holds_only_questions_whose_passages_the_index_holds(self, served: Client, tmp_path: Path):
         index_of(

@@ -39,30 +39,23 @@ class TestTasks:
     @for_each("task", *TASKS)
     def test_the_model_alone_does_them(self, served: Served, task: str):
         completion = reply(served('{"title": "Plans"}'), ("user", TASKS[task][0]))
-
         assert completion["choices"][0]["message"]["content"] == '{"title": "Plans"}'
         assert completion["usage"] == {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
         assert CALLS["model"][0]["prompt"] == TASKS[task][0]
         assert CALLS.keys() == {"model"}, "no source may see a task"
 
-    def test_a_stream_has_the_reply_too(self, served: Served):
+    def test_a_stream_has_the_reply_too_and_a_failing_model_is_a_bad_gateway(self, served: Served):
         message = {"role": "user", "content": TASKS["title"][0]}
-
         chunks = streamed(served('{"title": "Plans"}'), messages=[message], stream_options={"include_usage": True})
-
         assert deltas(chunks, "content") == ['{"title": "Plans"}']
         assert chunks[0]["choices"][0]["finish_reason"] == "stop"
         assert chunks[-1]["usage"]["total_tokens"] == 12
         assert CALLS.keys() == {"model"}
-
-    @for_each("stream", False, True)
-    def test_a_failing_model_is_a_bad_gateway(self, served: Served, stream: bool):
-        body = chat(("user", TASKS["tags"][0]), stream=stream)
-
-        response = served("!the server is down").post("/v1/chat/completions", json=body)
-
-        assert response.status_code == 502
-        assert "the server is down" in response.json()["error"]["message"]
+        for stream in (False, True):
+            body = chat(("user", TASKS["tags"][0]), stream=stream)
+            response = served("!the server is down").post("/v1/chat/completions", json=body)
+            assert response.status_code == 502
+            assert "the server is down" in response.json()["error"]["message"]
 
 
 class TestAttachedFiles:
@@ -124,14 +117,6 @@ class TestAttachedFiles:
             {"role": "assistant", "content": "Ada Quill."},
         ]
 
-    def test_the_system_message_may_hold_them(self):
-        system = ATTACHED["before the question"].removesuffix(ASKED)
-
-        conversation = split_conversation([{"role": "system", "content": system}, {"role": "user", "content": ASKED}])
-
-        assert conversation.question == ASKED
-        assert [each.title for each in conversation.attached] == ["jn_board.txt", "plan.md", "jn_board.txt"]
-
     def test_stay_with_the_conversation_when_only_an_earlier_question_has_them(self, served: Served):
         client = served('{"question": "Since when does Ada Quill keep the crane?"}', answer("1974 [[A1]]"))
 
@@ -167,14 +152,16 @@ class TestInstructions:
         assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
         assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
 
-    @for_each("text, attached", (ATTACHED["before the question"].removesuffix(ASKED), 3), (TOOLS, 0))
-    def test_do_not_hold_what_open_webui_puts_beside_them(self, text: str, attached: int):
+    @for_each(
+        "text, titles",
+        (ATTACHED["before the question"].removesuffix(ASKED), ["jn_board.txt", "plan.md", "jn_board.txt"]),
+        (TOOLS, []),
+    )
+    def test_do_not_hold_what_open_webui_puts_beside_them(self, text: str, titles: list[str]):
         messages = [{"role": "system", "content": f"Answer in Dutch.\n{text}"}, {"role": "user", "content": ASKED}]
-
         conversation = split_conversation(messages)
-
-        assert conversation.instructions == "Answer in Dutch."
-        assert len(conversation.attached) == attached
+        assert (conversation.question, conversation.instructions) == (ASKED, "Answer in Dutch.")
+        assert [each.title for each in conversation.attached] == titles
 
     def test_stay_when_a_long_conversation_is_cut(self, served: Served):
         turns = [("user", "Who built alpha?"), ("assistant", "Beta.")] * 150
@@ -230,27 +217,19 @@ class TestNotes:
     def test_say_what_an_answer_is_worth(self, served: Served, script: Any, settings: dict[str, Any], written: str):
         assert content(served(*script, replace=settings), sources=["local"]) == written
 
-    def test_a_forced_answer_says_so(self, served: Served):
-        client = served(search("alpha"), search("beta"), "1912 [[1]]", verdicts=(verdict(True),))
-
-        text = content(client, max_steps=1)
-
-        assert "\n\nNote: the model ran out of steps and had to answer.\n\n" in text
-
-    def test_what_is_not_found_says_so(self, served: Served):
+    def test_what_is_not_found_a_forced_answer_and_a_source_that_could_not_be_searched_say_so(self, served: Served):
         client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
-
         text = content(client, sources=["local"])
-
         assert text.startswith(
             "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: *a guess: 1912*.\n\n"
         )
-
-    def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
+        CALLS.clear()
+        client = served(search("alpha"), search("beta"), "1912 [[1]]", verdicts=(verdict(True),))
+        text = content(client, max_steps=1)
+        assert "\n\nNote: the model ran out of steps and had to answer.\n\n" in text
+        CALLS.clear()
         script = (search("alpha"), search("beta delta"), answer("1974 [[1]]"))
-
         text = content(served(*script, verdicts=(verdict(False),), errors={"web": "down"}))
-
         assert "Note: web could not be searched; sent to the web: “beta delta”." in text
 
     @for_each("stream", False, True)
@@ -355,20 +334,15 @@ class TestInstallation:
 
     @for_each("path", "/prefrag/run", "/v1/chat/completions")
     @for_each("stream", False, True)
-    def test_stays_out_of_failures(self, served: Served, path: str, stream: bool):
+    def test_stays_out_of_failures_and_the_log_has_the_address_without_the_password(
+        self, served: Served, path: str, stream: bool, caplog: pytest.LogCaptureFixture
+    ):
         client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
         body = {"question": "Who built alpha?"} if path == "/prefrag/run" else chat()
-
         response = client.post(path, json={**body, "stream": stream})
-
         assert response.status_code == (200 if stream else 502)
-
         assert "No server answers at (withheld)" in response.text
         for part in ("SECRETPW", "elastic:", "search.internal", "10.1.2.3", "Qwen", "sk-live-1", "/srv", "/index/"):
             assert part not in response.text
-
-    def test_the_log_has_the_address_without_the_password(self, served: Served, caplog: pytest.LogCaptureFixture):
-        served(f"!{self.REASON}").post("/v1/chat/completions", json=chat())
-
         assert "search.internal" in caplog.text
         assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]

@@ -65,24 +65,23 @@ class TestAKey:
         # Writing leaves only the lock.
         assert {file.name for file in (tmp_path / "secret").iterdir()} == {"mine.json", "mine.json.lock"}
 
-    def test_allows_what_it_was_made_for_and_by_default_reads_everything_and_writes_nothing(self):
+    def test_allows_what_it_was_made_for_and_by_default_reads_everything_and_writes_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
         secret = add_key("ada", ["papers", "board"], web=False, writes=True)
-
         assert Keyring().find(secret) == Access("ada", frozenset({"papers", "board"}), writes=True, web=False)
         assert Keyring().find(add_key("ben")) == Access("ben", None, writes=False, web=True)
+        assert Keyring().find("second") == Access("environment:2", deploys=True)
 
-    def test_works_on_its_last_day_and_not_after_it(self):
-        secret = add_key("ada", expires=TODAY)
-        assert Keyring().find(secret) is not None
-
-        change(expires=str(TODAY - timedelta(days=1)))
-        assert Keyring().find(secret) is None
-
-    def test_is_not_made_for_a_day_that_is_past(self):
+    def test_works_on_its_last_day_and_not_after_it_and_is_not_made_for_a_day_that_is_past(self):
         with pytest.raises(BadInput, match="is past"):
             add_key("ada", expires=date(2020, 1, 1))
-
         assert not keys_file().exists()
+        secret = add_key("ada", expires=TODAY)
+        assert Keyring().find(secret) is not None
+        change(expires=str(TODAY - timedelta(days=1)))
+        assert Keyring().find(secret) is None
 
     @for_each(
         "name, collections",
@@ -112,11 +111,6 @@ class TestAKey:
         keyring = Keyring()
         assert sorted(key.name for key in read_keys()) == names
         assert [keyring.find(secret).key for secret in secrets] == names  # type: ignore[union-attr]
-
-    def test_of_the_environment_has_a_name_that_no_other_can_have(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
-
-        assert Keyring().find("second") == Access("environment:2", deploys=True)
 
     def test_is_compared_as_a_whole_with_every_other(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
@@ -195,15 +189,6 @@ class TestTheFile:
         keys_file().write_bytes(whole)
         assert keyring.find(secret) is not None
 
-    def test_that_cannot_be_opened_refuses_every_key(self, caplog: pytest.LogCaptureFixture):
-        keys_file().mkdir(parents=True)
-
-        keyring = Keyring()
-
-        assert keyring.is_required
-        assert keyring.find("anything") is None
-        assert "cannot be read" in caplog.text
-
     def test_that_could_not_be_opened_for_a_moment_is_read_again(self, monkeypatch: pytest.MonkeyPatch):
         secret = add_key("ada")
         keyring = Keyring()
@@ -215,15 +200,19 @@ class TestTheFile:
 
         assert keyring.find(secret) == Access("ada")
 
-    def test_that_vanishes_leaves_keys_required(self, caplog: pytest.LogCaptureFixture):
+    def test_that_vanishes_or_cannot_be_opened_leaves_keys_required(self, caplog: pytest.LogCaptureFixture):
         secret = add_key("ada")
         keyring = Keyring()
         keys_file().unlink()
-
         assert keyring.find(secret) is None
         assert keyring.find("") is None
         assert keyring.is_required
         assert caplog.text.count("is gone: all of its keys") == 1
+        keys_file().mkdir()
+        keyring = Keyring()
+        assert keyring.is_required
+        assert keyring.find("anything") is None
+        assert "cannot be read" in caplog.text
 
     def test_that_the_administrator_names_has_to_be_there(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         assert not Keyring().is_required

@@ -213,12 +213,12 @@ class TestRoute:
         (json.dumps(LIST), {"Host": "evil.example"}, 403),
         ("{}", {"Content-Type": "text/plain"}, 400),
     )
-    def test_what_is_no_call_of_a_tool_is_refused(self, address: str, body: str, headers: dict[str, str], status: int):
+    def test_what_is_no_call_of_a_tool_is_refused_and_there_are_no_sessions_to_read_or_end(
+        self, address: str, body: str, headers: dict[str, str], status: int
+    ):
         assert httpx.post(f"{address}/mcp", content=body, headers=HEADERS | headers).status_code == status
-
-    @for_each("method", "GET", "DELETE")
-    def test_there_are_no_sessions_to_read_or_end(self, address: str, method: str):
-        assert httpx.request(method, f"{address}/mcp", headers=HEADERS).status_code == 405
+        for method in ("GET", "DELETE"):
+            assert httpx.request(method, f"{address}/mcp", headers=HEADERS).status_code == 405
 
     def test_without_the_package_there_is_no_route(self, serve: Callable[..., TestClient], monkeypatch: Any):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
 
 from prefrag.server.open_webui import PREFIX, number_sources
+from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
 from tests.server.front_ends import ATTACHED, TASKS
@@ -53,17 +54,16 @@ class TestBaseUrl:
         assert [model["id"] for model in models["data"]] == ["prefrag", "prefrag-tasks"]
         assert title["choices"][0]["message"]["content"] == '{"title": "Plans"}'
 
-    def test_an_answer_in_one_piece_has_its_sources_in_words(self, served: Served):
-        completion = served(*SWITCHING).post(f"{PREFIX}/v1/chat/completions", json=chat()).json()
-
-        assert (
-            "\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”\n"
-            in completion["choices"][0]["message"]["content"]
-        )
-
-    @for_each("path", "/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", "")
-    def test_has_nothing_else(self, served: Served, path: str):
-        assert served().get(PREFIX + path).status_code == 404
+    def test_has_nothing_else_the_plain_one_sends_no_events_and_one_piece_has_its_sources_in_words(
+        self, served: Served
+    ):
+        client = served(*SWITCHING)
+        for path in ("/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""):
+            assert client.get(PREFIX + path).status_code == 404
+        completion = client.post(f"{PREFIX}/v1/chat/completions", json=chat()).json()
+        sources = "\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”\n"
+        assert sources in completion["choices"][0]["message"]["content"]
+        assert not any("event" in chunk for chunk in streamed(client))
 
     def test_is_found_behind_a_proxy_with_a_path_of_its_own_and_errors_have_the_form_of_the_protocol(
         self, served: Served
@@ -73,9 +73,6 @@ class TestBaseUrl:
 
         assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")
         assert TestClient(client.app, root_path="/rag").get(f"/rag{PREFIX}/v1/models").status_code == 200
-
-    def test_the_plain_one_sends_no_events(self, served: Served):
-        assert not any("event" in chunk for chunk in streamed(served(*SWITCHING)))
 
 
 class TestSteps:
@@ -112,16 +109,13 @@ class TestSteps:
     ):
         assert statuses(ask(*script, **settings))[-1] == summary
 
-    def test_a_run_that_breaks_off_gives_the_reason_as_its_text(self, ask: Ask):
+    def test_hold_no_number_of_a_source_and_give_the_reason_why_a_run_broke_off(self, ask: Ask):
+        chunks = ask("Thought: as [1] has it\nAction: Search_Engine\nAction Input: alpha", answer("1974 [[1]]"))
+        assert deltas(chunks, "reasoning_content")[0] == "Thought: as (1) has it\n"
+        CALLS.clear()
         chunks = ask(search("alpha"), "!down")
-
         assert "down" in deltas(chunks, "content")[0]
         assert chunks[-1]["choices"][0]["finish_reason"] == "error"
-
-    def test_hold_no_number_of_a_source(self, ask: Ask):
-        chunks = ask("Thought: as [1] has it\nAction: Search_Engine\nAction Input: alpha", answer("1974 [[1]]"))
-
-        assert deltas(chunks, "reasoning_content")[0] == "Thought: as (1) has it\n"
 
 
 class TestSources:
@@ -139,24 +133,14 @@ class TestSources:
         ]
         assert len({source["metadata"][0]["source"] for source in sources}) == 2, "they are chips of their own"
 
-    def test_of_one_file_are_named_by_heading_and_position(self):
-        place = {"title": "Manual", "heading": "Manual > Use", "position": {"number": 3, "of": 12}}
-
-        _, [source] = number_sources("[1]", [{"mark": "1", **place}])
-
-        assert source["data"]["source"]["name"] == "Manual > Use, passage 3 (your documents)"
-
-    def test_are_all_passages_where_none_is_cited(self, ask: Ask):
+    def test_what_is_found_and_not_answered_cites_them_too_and_where_none_is_cited_all_are_named(self, ask: Ask):
         assert names(ask()) == ["alpha (your documents)", "delta (web)"]
-
-    def test_what_is_found_and_not_answered_cites_them_too(self, ask: Ask):
         chunks = ask(
             search("alpha"),
             answer("1912", "INCORRECT"),
             fields={"sources": ["local"]},
             replace={"answer.when_unsure": "say_so"},
         )
-
         assert names(chunks) == ["alpha (your documents)"]
         assert deltas(chunks, "content")[0].startswith("Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.")
 
@@ -179,14 +163,14 @@ class TestSources:
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
-    def test_have_heading_page_and_address_where_there_is_one(self):
+    def test_have_heading_position_page_and_address_where_there_is_one(self):
         document = {
             **{"mark": "W1", "title": "Delta", "heading": "Delta > Prizes", "source": "web"},
             **{"url": "https://delta.example", "page": 3},
         }
-
-        _, [source] = number_sources("[W1]", [document])
-
+        place = {"mark": "1", "title": "Manual", "heading": "Manual > Use", "position": {"number": 3, "of": 12}}
+        _, [one, source] = number_sources("[1][W1]", [document, place])
+        assert one["data"]["source"]["name"] == "Manual > Use, passage 3 (your documents)"
         assert source["data"]["source"]["name"] == "Delta > Prizes (web)"
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"

@@ -154,7 +154,9 @@ class TestModel:
         yield model
         model.close()
 
-    def test_that_answers_is_ready_and_one_that_refuses_is_reported_with_what_to_do(self, model: FakeModelServer):
+    def test_that_answers_is_ready_and_one_that_refuses_is_reported_unless_the_indexes_alone_are_asked_for(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
         with listening() as (_, address):
             for status, advice in ((200, ""), (503, "PREFRAG_LLM_BASE_URL"), (401, "PREFRAG_LLM_API_KEY"), (404, "")):
                 readiness._models.clear()
@@ -162,19 +164,13 @@ class TestModel:
                 response = httpx.get(f"{address}/ready", timeout=30)
                 assert response.status_code == (503 if advice else 200)
                 assert advice in response.json().get("unreachable", {}).get("prefrag", "")
-
+            readiness._models.clear()
+            model.health = 500
+            for asked_for, code in (("index", 200), ("all", 503)):
+                monkeypatch.setenv("PREFRAG_READY", asked_for)
+                assert httpx.get(f"{address}/ready", timeout=30).status_code == code
         assert set(model.looked_up) == {"/v1/models"}
         assert model.requests == [], "it costs no tokens"
-
-    def test_that_is_down_takes_nobody_out_where_the_indexes_alone_are_asked_for(
-        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-    ):
-        model.health = 500
-        monkeypatch.setenv("PREFRAG_READY", "index")
-        with listening() as (_, address):
-            assert httpx.get(f"{address}/ready").status_code == 200
-            monkeypatch.setenv("PREFRAG_READY", "all")
-            assert httpx.get(f"{address}/ready").status_code == 503
 
     def test_that_is_down_is_named_neither_by_its_address_nor_its_key(
         self, model: FakeModelServer, capfd: pytest.CaptureFixture[str]
@@ -223,9 +219,7 @@ class TestIndex:
     @pytest.mark.parametrize("file", ["fast", "idx", "store", "term"])
     async def test_that_is_damaged_is_reported(self, index: Path, file: str):
         damage(index, file)
-
         found = await find_outages({"mine": loaded("prefrag")})
-
         assert "delete it and index the documents again" in found["mine"].advice
         assert str(index) not in found["mine"].advice
         assert str(index) in found["mine"].details

@@ -151,11 +151,6 @@ def part_of(key: str, parts: int, seed: int) -> int:
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
-def family_of(example: Example) -> str:
-    """Return the name that an example shares with all examples made by the same pattern, or else its key."""
-    return example.family or example.key
-
-
 def dataset_of(example: Example) -> str:
     """Return the dataset of an example, without the suffix for a changed question."""
     return example.origin.partition("-")[0]
@@ -329,7 +324,7 @@ def cross_fit(
     """
 
     def part(example: Example) -> int:
-        return part_of(family_of(example), FOLDS, seed)
+        return part_of(example.family or example.key, FOLDS, seed)
 
     everything = [*asked, *further]
     ranked: list[Ranked] = []

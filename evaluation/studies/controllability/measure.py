@@ -88,8 +88,6 @@ def main(
         typer.Option(help="A corpus to mix with the company's, as in the paper; all run with and without it."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
-    judge_error: Annotated[float, typer.Option(help="The simulated reader's.")] = 0.0,
-    top_k: Annotated[int, typer.Option(help="Documents per retrieval.")] = 5,
     source_choice: Annotated[
         list[str] | None,
         typer.Option(help="How the simulated reader names sources (repeatable); by default first and last."),
@@ -113,13 +111,12 @@ def main(
         is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
         choices = (source_choice or ["first", "last"]) if is_named else [None]
         for condition in (Condition(corpus, file, one) for corpus, file in corpora.items() for one in choices):
-            settings = {"llm": llm, "top_k": top_k, "judge_error": judge_error}
             by_seed, stances = [], []
             for one in seed or [0]:
                 folder = output / "-".join(filter(None, (name, condition.corpus, condition.source_choice, str(one))))
-                by_seed.append(_run(name, "questions", folder, condition, seed=one, **settings))
+                by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=one))
                 if judge is not None:
-                    opinions = _run(name, "opinions", folder / "opinions", condition, seed=one, **settings)
+                    opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=one)
                     stances += judge_stances(opinions, judge, folder / "stances.jsonl")
             cells = [_write_shares(by_seed, kind, what) for kind in KINDS for what in _SHARES]
             cells.append(_write_stances(stances) if judge is not None else "not measured")
@@ -141,6 +138,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
         web_corpus=SCENARIO / "web.jsonl",
         progress=False,
         **chosen,
+        top_k=5,
         **settings,
     ).predictions
 

@@ -111,7 +111,6 @@ def main(
     folder: Annotated[Path, typer.Argument(help="The folder that `corpus` wrote.")],
     trees: Annotated[str | None, typer.Option(help="The file of other trees than the shipped ones.")] = None,
     cost_of_leaving: Annotated[float, typer.Option(help="The TreeJudge's setting.")] = COST_OF_LEAVING,
-    details: Annotated[bool, typer.Option(help="Also print the verdict on each question.")] = False,
 ) -> None:
     """Measure the trees on the questions, and print a table."""
     questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
@@ -127,9 +126,6 @@ def main(
     typer.echo(f"{len(passages)} passages from {len({passage.meta['file_path'] for passage in passages})} files.")
     for line in write_table(judged):
         typer.echo(line)
-    if details:
-        for search, verdict in judged:
-            typer.echo(f"{search.id} {search.kind}: {'kept' if verdict.status else 'LEFT'}. {verdict.analysis}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
-from prefrag.components.state.state_builder import StateBuilder
 from tests.components.samples import document, kinds, search_step, settings, state
 from tests.for_each import for_each
 
@@ -110,16 +109,15 @@ def test_embedded_sources_find_the_same_one_after_the_other():
     assert shown(reached) == shown(retrieval().run(question_state())["state"])
 
 
-def test_documents_of_two_sources_with_one_id_are_two():
+def test_documents_of_two_sources_with_one_id_are_two_and_the_classifier_fills_by_default():
     engine = Engine()
     words, links = Finder({"a": "ta"}, q="a"), Finder({"a": "other"}, q="", ta="a")
-    made = LinkedStages(RetrievalSource("local", words), RetrievalSource("links", links), PairClassifier(engine))
-
+    sources = RetrievalSource("local", words), RetrievalSource("links", links)
     start = state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local", "links"))
-    reached = made.run(start)["state"]
-
+    reached = LinkedStages(*sources, PairClassifier(engine)).run(start)["state"]
     assert engine.calls == [["aa"]]
     assert [search.source for search in reached.step.searches if search.documents] == ["local", "links"]
+    assert LinkedStages(*sources).classifier.selection == "fill"
 
 
 def test_every_pair_is_scored_in_one_call_and_every_search_recorded():
@@ -182,12 +180,6 @@ def test_a_classifier_that_fails_ends_the_run_with_its_state():
         retrieval(Broken()).run(question_state())
 
     assert len(raised.value.state.step.searches) == 8
-
-
-def test_its_classifier_fills_by_default():
-    source = RetrievalSource("local", StateBuilder(["local"], "local"))  # type: ignore[arg-type]
-
-    assert LinkedStages(source, source).classifier.selection == "fill"
 
 
 @pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])

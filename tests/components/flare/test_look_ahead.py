@@ -51,19 +51,17 @@ class TestASureSentence:
             "again": False,
         }
 
-    def test_that_gives_the_answer_is_the_answer(self):
+    def test_that_gives_the_answer_is_the_answer_and_ends_the_chain_without_one_as_a_step_too_many_does(self):
         way, reached = check(sentence(("So the answer is:", 0.9), (" Gamma", 0.9), (".", 0.9), action=Action.NONE))
 
         assert way == "state"
         assert (reached.step.action, reached.step.answer) == (Action.ANSWER, "Gamma")
         assert [one.kind for one in reached.events] == ["look_ahead", "answer"]
 
-    def test_that_announces_an_answer_and_gives_none_ends_the_chain_without_one(self):
         way, reached = check(sentence(("So the answer is:", 0.9), action=Action.NONE))
 
         assert (way, reached.step.action) == ("state", Action.NONE)
 
-    def test_that_uses_the_steps_up_goes_to_the_router_as_it_is(self):
         ((way, reached),) = LookAhead().run(state(FIRST, sentence(*SURE), max_steps=1)).items()
 
         assert (way, reached.step.action) == ("state", Action.SEARCH)
@@ -72,35 +70,35 @@ class TestASureSentence:
 class TestAnUnsureSentence:
     def test_is_masked_where_it_is_unlikely_and_the_rest_is_searched_for(self):
         way, reached = check(doubting(Beta=0.3))
-
         assert way == "state"
         assert (reached.step.action, reached.step.reply) == (Action.SEARCH, "")
         assert reached.step.query == "Alpha was built by ."
         assert reached.step.thought == "Alpha was built by Beta."
         assert (event(reached)["masked"], event(reached)["lowest"]) == (["Beta"], 0.3)
 
-    def test_keeps_in_its_query_what_is_doubtful_but_not_unlikely(self):
-        _, reached = check(doubting(Beta=0.5))
+    @for_each(
+        "likely, settings, way, query",
+        (0.4, {}, "state", "Alpha was built by ."),
+        (0.4, {"mask": 0.0}, "state", "Alpha was built by Beta."),
+        (0.5, {}, "state", "Alpha was built by Beta."),
+        (0.79, {}, "state", "Alpha was built by Beta."),
+        (0.8, {}, "state", "Alpha was built by Beta."),
+        (0.81, {}, "kept", ""),
+    )
+    def test_is_one_with_a_token_at_the_threshold_or_below_and_masked_at_the_mask_or_below(
+        self, likely: float, settings: Any, way: str, query: str
+    ):
+        found, reached = check(doubting(Beta=likely), **settings)
+        assert (found, reached.step.query) == (way, query)
+        assert event(reached)["masked"] == (["Beta"] if query == "Alpha was built by ." else [])
 
-        assert reached.step.query == "Alpha was built by Beta."
-        assert event(reached)["masked"] == []
-
-    @for_each("likely, way", (0.79, "state"), (0.8, "state"), (0.81, "kept"))
-    def test_is_one_with_a_token_at_the_threshold_or_below(self, likely: float, way: str):
-        assert check(doubting(Beta=likely))[0] == way
-
-    def test_is_masked_at_the_mask_or_below(self):
-        assert check(doubting(Beta=0.4))[1].step.query == "Alpha was built by ."
-        assert check(doubting(Beta=0.4), mask=0.0)[1].step.query == "Alpha was built by Beta."
-
-    def test_of_which_nothing_is_likely_is_kept_because_there_is_nothing_to_search_for(self):
+    def test_of_which_nothing_is_likely_is_kept_but_one_that_gives_the_answer_searched_for_as_well(self):
         way, reached = check(sentence(*((token, 0.1) for token, _ in SURE[:5]), (".", 0.9)))
 
         assert way == "kept"
         assert event(reached)["query"] == ""
         assert len(event(reached)["masked"]) == 5
 
-    def test_that_gives_the_answer_is_searched_for_as_well(self):
         way, reached = check(sentence(("So the answer is:", 0.9), (" Gamma", 0.5), action=Action.NONE))
 
         assert (way, reached.step.action, reached.step.answer) == ("state", Action.SEARCH, "")

@@ -195,14 +195,12 @@ def test_an_absent_adapter_is_named(tmp_path: Path):
         EmbeddedChatGenerator(str(model), adapter_path=str(tmp_path / "judge.gguf")).warm_up()
 
 
-def test_models_with_different_adapters_are_loaded_apart(fake: Any):
+def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same_settings(fake: Any):
     fake(delta("x", "stop"))
     for adapter in (None, "judge.gguf", "judge.gguf"):
         EmbeddedChatGenerator("m.gguf", adapter_path=adapter).run(QUESTION)
     assert len(embedded_chat_generator._models) == 2
 
-
-def test_a_copy_has_the_same_settings():
     generator = EmbeddedChatGenerator("model.gguf", timeout=100)
 
     assert copy.deepcopy(generator).to_dict() == generator.to_dict()

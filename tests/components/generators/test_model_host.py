@@ -201,21 +201,18 @@ def test_a_recording_sends_nothing_while_it_is_replayed(tmp_path: Any):
 
 
 @for_each("value", "off", "of")
-def test_a_remote_model_is_refused_with_what_to_set(value: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
-
-    with pytest.raises(RemoteModelRefused) as refusal:
-        refuse_remote_models(ScriptedChatGenerator([], model_host="api.example.org"))
-
-    for part in ("PREFRAG_REMOTE_MODEL is off", "llm at api.example.org", "PREFRAG_LOCAL_HOSTS"):
-        assert part in str(refusal.value)
-
-
-def test_remote_models_are_allowed_by_default_and_those_on_a_named_host_always(monkeypatch: pytest.MonkeyPatch):
+def test_a_remote_model_is_refused_with_what_to_set_but_not_by_default_or_on_a_named_host(
+    value: str, monkeypatch: pytest.MonkeyPatch
+):
     model = ScriptedChatGenerator([], model_host="gpu.corp.example")
+    monkeypatch.delenv("PREFRAG_REMOTE_MODEL", raising=False)
+    monkeypatch.delenv("PREFRAG_LOCAL_HOSTS", raising=False)
     refuse_remote_models(model)
-
-    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
+    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
+    with pytest.raises(RemoteModelRefused) as refusal:
+        refuse_remote_models(model)
+    for part in ("PREFRAG_REMOTE_MODEL is off", "llm at gpu.corp.example", "PREFRAG_LOCAL_HOSTS"):
+        assert part in str(refusal.value)
     monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "*.corp.example")
     refuse_remote_models(model)
 

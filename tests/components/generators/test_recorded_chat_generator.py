@@ -43,20 +43,21 @@ class TestReplies:
         model = recorded(path, "Paris")
         model.warm_up()
         first = model.run(ASKED)
-
         again = recorded(path, mode="replay")
         again.warm_up()
-
         assert again.run(ASKED) == await again.run_async(ASKED) == first
         assert again.run(ASKED)["replies"][0].meta["usage"]["prompt_tokens"] == 10
 
-    async def test_are_recorded_the_asynchronous_way_too(self, path: Path):
+    async def test_are_recorded_the_asynchronous_way_too_with_calls_of_tools(self, path: Path):
         await recorded(path, "Paris").run_async(ASKED)
-
-        model = ReplyingChatGenerator([{"text": "Rome"}])
-        other = RecordedChatGenerator(Recording(str(path)), "other", model)
-        assert text(await other.run_async(ASKED)) == "Rome"
+        inner = ReplyingChatGenerator([{"text": "Looking.", "calls": [("look", {"at": "it"})]}])
+        other = RecordedChatGenerator(Recording(str(path)), "other", inner)
+        first = await other.run_async(ASKED, tools=[TOOL])
+        assert text(first) == "Looking."
         assert text(recorded(path, "Lyon").run(ASKED)) == "Paris"
+        again = RecordedChatGenerator(Recording(str(path), "replay"), "other").run(ASKED, tools=[TOOL])
+        assert again == first
+        assert again["replies"][0].tool_calls[0].arguments == {"at": "it"}
 
     @for_each(
         "changed",
@@ -100,15 +101,6 @@ class TestReplies:
 
         assert len(CALLS["model"]) == 2
         assert [text(output) for output in outputs] == ["Paris", "Paris"]
-
-    def test_with_calls_of_tools_keep_them(self, path: Path):
-        inner = ReplyingChatGenerator([{"text": "Looking.", "calls": [("look", {"at": "it"})]}])
-        first = RecordedChatGenerator(Recording(str(path)), "llm", inner).run(ASKED, tools=[TOOL])
-
-        again = recorded(path, mode="replay").run(ASKED, tools=[TOOL])
-
-        assert again == first
-        assert again["replies"][0].tool_calls[0].arguments == {"at": "it"}
 
 
 class TestFailures:

@@ -44,10 +44,6 @@ class TestEstimate:
     def test_is_three_bytes_a_token_and_never_none_also_for_half_a_surrogate_pair(self, written: str, tokens: int):
         assert estimate_tokens(written) == tokens
 
-    @given(st.text(), st.text())
-    def test_of_a_longer_text_is_not_lower(self, one: str, other: str):
-        assert estimate_tokens(one + other) >= estimate_tokens(one)
-
 
 class TestFit:
     @given(observations, st.integers(20, 400), st.integers(0, 50))
@@ -61,27 +57,24 @@ class TestFit:
         else:
             assert estimate_tokens(fitted.prompt) <= window - reply_tokens
 
-    @given(observations)
-    def test_leaves_alone_what_fits(self, steps: list[list[Document]]):
-        assert fit(steps, 100_000) == Fitted(render(steps))
-
-    @given(observations, st.integers(20, 400))
-    def test_what_is_left_is_counted_and_what_was_given_not_changed(self, steps: list[list[Document]], window: int):
+    @given(observations, st.integers(20, 400), st.text(), st.text())
+    def test_what_is_left_is_counted_what_fits_left_alone_and_what_was_given_not_changed(
+        self, steps: list[list[Document]], window: int, one: str, other: str
+    ):
         before = [list(step) for step in steps]
         ids = [document.id for step in steps for document in step]
-
         fitted = fit(steps, window)
-
+        assert fit(steps, 100_000) == Fitted(render(steps))
         assert steps == before
         assert len(shown(fitted)) == len(ids) - fitted.documents_cut
         assert set(shown(fitted)) <= set(ids)
+        assert estimate_tokens(one + other) >= estimate_tokens(one)
 
-    def test_cuts_the_oldest_observation_first_from_its_end(self):
+    def test_cuts_the_oldest_observation_first_from_its_end_and_keeps_room_for_the_reply(self):
         steps = [[Document(id=f"{step}{rank}", content=text(30)) for rank in "ab"] for step in "123"]
-
         assert shown(fit(steps, 180)) == ["1a", "2a", "2b", "3a", "3b"]
         assert shown(fit(steps, 150)) == ["2a", "2b", "3a", "3b"]
-        assert shown(fit(steps, 120)) == ["2a", "3a", "3b"]
+        assert shown(fit(steps, 150, reply_tokens=30)) == ["2a", "3a", "3b"]
 
     @for_each(
         "steps, window, ids, cut, shortened, end",
@@ -107,23 +100,10 @@ class TestFit:
         assert (shown(fitted), fitted.documents_cut, fitted.documents_shortened) == (ids, cut, shortened)
         assert fitted.prompt.endswith(end)
 
-    def test_a_shortened_document_is_still_the_same(self):
-        kept: list[Document] = []
-
-        def watched(observations: Sequence[Sequence[Document]]) -> str:
-            kept[:] = [document for step in observations for document in step]
-            return render(observations)
-
-        long = Document(id="long", content=text(200))
-        fit_to_window(watched, [[long]], context_window=100 + OVERHEAD_TOKENS, reply_tokens=0)
-
-        assert len(kept[0].content or "") < len(long.content or "")
-        assert identity(kept[0]) == identity(long)
-
-    def test_a_document_that_was_shortened_before_is_still_the_same(self):
-        whole = Document(id="long", content=text(300))
-        part = Document(id="long", content=text(200), meta={WHOLE_TEXT: whole.content})
-
+    @for_each("before", 200, 300)
+    def test_a_shortened_document_is_still_the_same_also_if_it_was_shortened_before(self, before: int):
+        whole = Document(id="long", content=text(before))
+        part = Document(id="long", content=text(200), meta={WHOLE_TEXT: whole.content} if before > 200 else {})
         fitted = fit_to_window(
             lambda kept: [one for step in kept for one in step],
             [[part]],
@@ -131,8 +111,8 @@ class TestFit:
             reply_tokens=0,
             tokens=lambda kept: estimate_tokens("".join(one.content for one in kept)),
         )
-
         assert fitted.documents_shortened == 1
+        assert len(fitted.prompt[0].content or "") < len(part.content or "")
         assert identity(fitted.prompt[0]) == identity(whole)
 
     @for_each("steps", [], [[]], [[Document(id="a", content="b")]])
@@ -141,9 +121,3 @@ class TestFit:
             ValueError, match=r"needs about 7 tokens even without documents.*leaves only 5.*PREFRAG_LLM_CONTEXT"
         ):
             fit(steps, 5)
-
-    def test_keeps_room_for_the_reply(self):
-        steps = [[Document(id="a", content=text(100))]]
-
-        assert fit(steps, 150).documents_shortened == 0
-        assert fit(steps, 150, reply_tokens=50).documents_shortened == 1

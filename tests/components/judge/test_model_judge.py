@@ -30,10 +30,6 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
     return judge(*script, **settings).judge(reached)
 
 
-def test_doubt_keeps_where_nothing_else_is_set():
-    assert judged(JUDGED, "Perhaps.")[0].status is True
-
-
 def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
     refined = replace(FIRST, refined=document("summary", content="Beta built it."))
 
@@ -98,13 +94,6 @@ def test_what_is_not_understood_twice_is_decided_by_the_setting(reply: str, sett
     assert "unreadable" in kinds(after)
 
 
-def test_doubt_may_end_the_run_with_its_state():
-    with pytest.raises(RunError, match="verdict could not be read, even when asked again: set on_doubt") as failure:
-        judged(JUDGED, "Perhaps.", on_doubt="end")
-
-    assert failure.value.state.usage.llm_calls == {"judge": 2}
-
-
 def test_what_is_understood_the_second_time_counts():
     verdict, _ = judged(JUDGED, "Perhaps.", FALSE)
 
@@ -123,9 +112,10 @@ def test_what_was_cut_off_is_doubt_whatever_it_says(reply: str):
     assert "was cut off" in CALLS["judge"][1]["prompt"]
 
 
-def test_gives_its_analysis_or_what_it_wrote_instead():
+def test_gives_its_analysis_or_what_it_wrote_instead_and_keeps_in_doubt_where_nothing_else_is_set():
     assert judged(JUDGED, TRUE)[0].analysis == "New."
-    assert judged(JUDGED, "Perhaps.")[0].analysis == "Perhaps."
+    doubt = judged(JUDGED, "Perhaps.")[0]
+    assert (doubt.status, doubt.analysis) == (True, "Perhaps.")
     assert judged(JUDGED, '{"analysis": null, "status": "True"}')[0].analysis == ""
 
 
@@ -219,26 +209,22 @@ class TestScores:
         assert relevance == Relevance((score, score), "model", parsed=False, analysis='{"1": 10}')
         assert reached.usage.llm_calls == {"judge": 2}
 
-    def test_that_cannot_be_read_twice_may_end_the_run(self):
-        with pytest.raises(RunError, match="could not be read, even when asked again"):
-            self.scored("No.", on_doubt="end")
+    def test_doubt_may_end_the_run_with_its_state_as_that_of_a_verdict_may(self):
+        for doubted in (lambda: judged(JUDGED, "Perhaps.", on_doubt="end"), lambda: self.scored("No.", on_doubt="end")):
+            CALLS.clear()
+            with pytest.raises(RunError, match="could not be read, even when asked again: set on_doubt") as failure:
+                doubted()
+            assert failure.value.state.usage.llm_calls == {"judge": 2}
 
-    def test_passages_that_do_not_fit_the_window_have_none(self):
-        many = [document(f"{number} {'long ' * 60}") for number in range(10)]
-        all_of_them = json.dumps({str(number): 10 for number in range(1, 11)})
-
-        relevance, _ = judge(all_of_them, model={"context_window": 1_400}).score(JUDGED, many)
-
-        fitting = relevance.scores.count(1.0)
-        assert 0 < fitting < 10
-        assert relevance.scores == (1.0,) * fitting + (None,) * (10 - fitting)
+    @for_each("count, window, number", (10, 1_400, None), (150, 30_000, 100))
+    def test_passages_that_do_not_fit_the_window_or_are_over_a_hundred_have_none(
+        self, count: int, window: int, number: Any
+    ):
+        many = [document(f"{n} {'long ' * (60 if number is None else 0)}") for n in range(count)]
+        all_of_them = json.dumps({str(n): 10 for n in range(1, count + 1)})
+        relevance, _ = judge(all_of_them, model={"context_window": window}).score(JUDGED, many)
+        fitting = number or relevance.scores.count(1.0)
+        assert 0 < fitting < count
+        assert relevance.scores == (1.0,) * fitting + (None,) * (count - fitting)
         assert (relevance.parsed, "did not fit" in relevance.analysis) == (True, True)
-
-    def test_no_more_than_a_hundred_are_scored_in_a_call_whatever_a_page_holds(self):
-        many = [document(f"d{number}") for number in range(150)]
-        all_of_them = json.dumps({str(number): 10 for number in range(1, 151)})
-
-        relevance, _ = judge(all_of_them, model={"context_window": 30_000}).score(JUDGED, many)
-
-        assert relevance.scores == (1.0,) * 100 + (None,) * 50
-        assert CALLS["judge"][0]["generation_kwargs"]["max_tokens"] == 1_200
+        assert number is None or CALLS["judge"][0]["generation_kwargs"]["max_tokens"] == 1_200

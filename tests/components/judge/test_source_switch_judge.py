@@ -32,52 +32,36 @@ def judged(reached: State, status: bool, **changes: Any) -> tuple[str, State, Ve
 class TestVerdict:
     @pytest.mark.parametrize(("status", "output"), [(True, "kept"), (False, "switch_web")])
     async def test_of_the_judge_keeps_or_switches_and_is_in_the_trace(self, status: bool, output: str):
+        told = {"status": status, "judged_by": "model", "analysis": "Compared.", "score": None, "parsed": True}
+        searches = [] if status else [{"source": "web", "query": "beta"}]
         for name, after in [*switch(status).run(JUDGED).items(), *(await switch(status).run_async(JUDGED)).items()]:
-            assert name == output
-            assert after.usage.llm_calls == {"judge": 1}
-            assert after.events[0].data == {
-                "status": status,
-                "judged_by": "model",
-                "analysis": "Compared.",
-                "score": None,
-                "parsed": True,
-            }
+            assert (name, after.usage.llm_calls) == (output, {"judge": 1})
+            assert kinds(after) == ["verdict", *("search" for _ in searches)]
+            assert [event.data for event in after.events] == [told, *searches]
 
 
 class TestWithoutComparing:
-    def test_the_first_retrieval_is_kept(self):
-        output, _, verdict = judged(state(search_step("a", found(document("alpha")))), False)
-
+    @for_each("earlier", (), (Step(Action.UNREADABLE, observed=True),), (Step(Action.UNKNOWN_ACTION, observed=True),))
+    def test_the_first_retrieval_whatever_came_before_is_kept_unless_the_setting_has_it_judged(
+        self, earlier: tuple[Step, ...]
+    ):
+        reached = state(*earlier, search_step("a", found(document("alpha"))))
+        output, _, verdict = judged(reached, False)
         assert (output, verdict.judged_by) == ("kept", "first_step")
         assert "judge" not in CALLS
-
-    @for_each("action", Action.UNREADABLE, Action.UNKNOWN_ACTION)
-    def test_the_first_retrieval_is_the_first_one_not_the_first_reply(self, action: Action):
-        reached = state(Step(action, observed=True), search_step("a", found(document("alpha"))))
-
-        assert judged(reached, False)[2].judged_by == "first_step"
+        output, _, verdict = judged(reached, False, judge_first_step=True)
+        assert (output, verdict.judged_by) == ("switch_web", "model")
 
     def test_a_retrieval_after_a_supplement_is_not_the_first(self):
         supplement = answer_step(searches=(found(),), observed=True)
-
         assert judged(state(supplement, SECOND), False)[2].judged_by == "model"
 
-    def test_the_first_retrieval_is_judged_where_the_setting_requires_it(self):
-        reached = state(search_step("a", found(document("alpha"))))
-
-        output, _, verdict = judged(reached, False, judge_first_step=True)
-
-        assert (output, verdict.judged_by) == ("switch_web", "model")
-
     @for_each("steps", (), (FIRST,))
-    def test_nothing_found_switches(self, steps: tuple[Step, ...]):
-        output, _, verdict = judged(state(*steps, search_step("a", found())), True)
-
+    def test_nothing_found_switches_if_there_is_another_source(self, steps: tuple[Step, ...]):
+        nothing = (*steps, search_step("a", found()))
+        output, _, verdict = judged(state(*nothing), True)
         assert (output, verdict.judged_by, verdict.status) == ("switch_web", "nothing_found", False)
-
-    def test_without_another_source_everything_is_kept(self):
-        output, _, verdict = judged(state(FIRST, search_step("a", found()), sources=("local",)), False)
-
+        output, _, verdict = judged(state(*nothing, sources=("local",)), False)
         assert (output, verdict.judged_by) == ("kept", "no_other_source")
 
     def test_what_a_switch_brought_stands_whatever_it_is(self):
@@ -102,12 +86,6 @@ class TestAlternative:
         assert self.after("web") == "switch_web"
         assert self.after("local") == "switch_archive"
         assert self.after("archive", sources=("local", "web")) == "switch_web"
-
-    def test_is_reported_with_the_query(self):
-        after = judged(JUDGED, False)[1]
-
-        assert kinds(after) == ["verdict", "search"]
-        assert after.events[-1].data == {"source": "web", "query": "beta"}
 
 
 class TestPatience:
@@ -153,11 +131,18 @@ class TestSwitchAtTheNextStep:
         output = switch(status, switch_at="next_step").run(reached)
         return next(iter(output.items()))
 
-    @for_each("status", True, False)
-    def test_keeps_what_was_found_with_its_verdict_and_has_nowhere_to_switch_to_now(self, status: bool):
-        output, after = self.judged(status)
-
-        assert (output, after.step.verdict.status, kinds(after)) == ("kept", status, ["verdict"])  # type: ignore[union-attr]
+    @for_each(
+        "status, reached, told",
+        (True, JUDGED, (True, "model")),
+        (False, JUDGED, (False, "model")),
+        (True, state(FIRST, search_step("a", found())), (False, "nothing_found")),
+    )
+    def test_keeps_what_was_found_with_its_verdict_and_has_nowhere_to_switch_to_now(
+        self, status: bool, reached: State, told: tuple[bool, str]
+    ):
+        output, after = self.judged(status, reached)
+        assert (output, kinds(after)) == ("kept", ["verdict"])
+        assert (after.step.verdict.status, after.step.verdict.judged_by) == told  # type: ignore[union-attr]
         assert set(switch(switch_at="next_step").__haystack_output__._sockets_dict) == {"kept"}  # type: ignore[attr-defined]
 
     @for_each(
@@ -171,19 +156,11 @@ class TestSwitchAtTheNextStep:
         assert self.judged(False, reached=reached) == ("kept", reached)
         assert "judge" not in CALLS
 
-    def test_nothing_found_is_a_false(self):
-        after = self.judged(True, reached=state(FIRST, search_step("a", found())))[1]
 
-        assert (after.step.verdict.status, after.step.verdict.judged_by) == (False, "nothing_found")  # type: ignore[union-attr]
-
-
-def test_switched_off_everything_is_kept_without_a_verdict():
-    assert switch(False, enabled=False).run(JUDGED) == {"kept": JUDGED}
+def test_switched_off_everything_is_kept_without_a_verdict_and_no_judge_warmed_up():
+    off = switch(False, enabled=False)
+    assert off.run(JUDGED) == {"kept": JUDGED}
     assert "judge" not in CALLS
-
-
-def test_warms_up_its_judge_unless_it_is_switched_off():
     switch().warm_up()
-    switch(enabled=False).warm_up()
-
+    off.warm_up()
     assert CALLS["warmed"] == ["judge"]

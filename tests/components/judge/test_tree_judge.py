@@ -48,9 +48,10 @@ class TestVerdict:
     def test_the_dearer_leaving_is_the_less_suffices_to_stay(self, cost: float, probability: float, status: bool):
         assert FixedTrees(probability, cost_of_leaving=cost).judge(after(WANTED))[0].status is status
 
-    def test_keeps_what_is_unlike_all_that_the_trees_have_learnt_from_and_says_so(self):
-        verdict, _ = FixedTrees(0.01, unknown="words is 900, outside of 5 to 400").judge(after(WANTED))
-
+    def test_keeps_what_is_unlike_all_that_the_trees_have_learnt_from_and_says_so_unless_leaving_costs_nothing(self):
+        unlike = {"probability": 0.01, "unknown": "words is 900, outside of 5 to 400"}
+        assert not FixedTrees(**unlike, cost_of_leaving=0).judge(after(WANTED))[0].status
+        verdict, _ = FixedTrees(**unlike).judge(after(WANTED))
         assert (verdict.status, verdict.judged_by, verdict.score) == (True, "classifier", None)
         assert "words is 900, outside of 5 to 400" in verdict.analysis
 
@@ -79,24 +80,19 @@ class TestVerdict:
 
         assert all(FixedTrees(0.0).judge(one)[0].status for one in (shown, short))
 
-    def test_leaves_it_where_leaving_costs_nothing(self):
-        assert not FixedTrees(0.01, unknown="words is 900", cost_of_leaving=0).judge(after(WANTED))[0].status
-
 
 class TestProbability:
     @pytest.fixture(autouse=True)
     def _xgboost(self):
         pytest.importorskip("xgboost")
 
-    def test_keeps_what_the_question_needs_and_leaves_what_it_does_not(self):
+    def test_is_high_for_what_the_question_needs_nothing_of_nothing_and_says_what_is_unlike_the_training(self):
         judge = TreeJudge()
 
         assert judge.estimate(after(WANTED, OTHER))[0] > 0.5 > judge.estimate(after(OTHER))[0]
 
-    def test_of_nothing_is_nothing(self):
         assert TreeJudge().estimate(after())[0] == 0
 
-    def test_says_what_is_unlike_the_training(self):
         long = document("Beta", content="Beta is a yard. " * 2_000)
 
         _, unknown = TreeJudge().estimate(after(long))

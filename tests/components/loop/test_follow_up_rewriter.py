@@ -36,21 +36,14 @@ def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any
 
 
 class TestRewriting:
-    def test_puts_the_question_in_place_of_the_one_that_was_typed(self):
+    def test_puts_the_question_of_the_turns_in_order_in_place_of_the_one_that_was_typed(self):
         reached = rewriter().run(follow_up())["state"]
-
+        asked = "user: Who built Aurora?\nassistant: The yard in Beta.\n\nLast question: And when did it win?"
+        assert CALLS["model"][0]["prompt"].endswith(asked)
         assert reached.question == "When did the yard in Beta win the prize?"
         assert reached.typed == "And when did it win?"
         assert kinds(reached) == ["rewritten"]
         assert reached.usage.llm_calls == {"rewriter": 1}
-
-    def test_shows_the_turns_in_order_and_then_the_question(self):
-        rewriter().run(follow_up())
-
-        prompt = CALLS["model"][0]["prompt"]
-        assert prompt.endswith(
-            "user: Who built Aurora?\nassistant: The yard in Beta.\n\nLast question: And when did it win?"
-        )
 
     @for_each(
         "reply",
@@ -65,7 +58,7 @@ class TestRewriting:
 
 
 class TestLongConversations:
-    def test_are_shortened_to_the_last_turns(self):
+    def test_are_shortened_to_the_last_turns_and_the_beginning_of_each(self):
         history = tuple(("user", f"Question {number}.") for number in range(9))
 
         reached = rewriter().run(follow_up(history))["state"]
@@ -73,7 +66,6 @@ class TestLongConversations:
         assert reached.history == history[-MAX_TURNS:]
         assert "Question 2." not in CALLS["model"][0]["prompt"]
 
-    def test_of_long_turns_keep_the_beginning_of_each(self):
         history = (("user", "a" * 9_000), ("assistant", "b" * 9_000))
 
         reached = rewriter().run(follow_up(history))["state"]

@@ -47,11 +47,6 @@ class TestSearches:
 
 
 class TestReplies:
-    def test_an_answer_is_reflected_upon(self):
-        reached = state(answer_step())
-
-        assert routed(reached) == ("answered", reached)
-
     @for_each("step, note", (UNREADABLE, "could not be read"), (UNKNOWN, "no action 'Telephone'"))
     def test_one_that_cannot_be_used_goes_back_with_a_correction(self, step: Step, note: str):
         output, reached = routed(state(step))
@@ -74,8 +69,10 @@ class TestCounting:
         assert output == "exhausted"
         assert reached.events[-1].to_dict() == {"kind": "exhausted", "step": last, "replies": last}
 
-    def test_an_answer_is_never_too_late(self):
-        assert routed(state(*[search_step()] * 9, answer_step()))[0] == "answered"
+    def test_an_answer_is_reflected_upon_and_never_too_late(self):
+        for steps in ([], [search_step()] * 9):
+            reached = state(*steps, answer_step())
+            assert routed(reached) == ("answered", reached)
 
     def test_a_supplement_grants_one_more_reply(self):
         def after(replies: int) -> str:

@@ -69,15 +69,13 @@ class TestLabelOfTheReply:
 
 
 class TestCallOfItsOwn:
-    def test_shows_question_answer_and_passages(self):
-        reached = state(observed_step(document("alpha")), answer_step("1812"))
-
-        reflected(reached, DOUBT)
-
-        prompt = CALLS["model"][0]["prompt"]
-        assert QUESTION in prompt
-        assert "About alpha." in prompt
-        assert prompt.endswith("Answer: 1812")
+    def test_shows_question_answer_and_passages_if_there_are_any(self):
+        for steps, passages in (([observed_step(document("alpha"))], "About alpha."), ([], "(none)")):
+            reflected(state(*steps, answer_step("1812")), DOUBT)
+            prompt = CALLS["model"][-1]["prompt"]
+            assert QUESTION in prompt
+            assert passages in prompt
+            assert prompt.endswith("Answer: 1812")
 
     def test_replaces_the_label_of_the_reply(self):
         output, reached = reflected(labelled(Label.CORRECT), DOUBT)
@@ -102,11 +100,6 @@ class TestCallOfItsOwn:
 
         assert reached.step.label is label
         assert reached.step.explanation != "None"
-
-    def test_bears_that_there_are_no_passages(self):
-        reflected(labelled(None), DOUBT)
-
-        assert "(none)" in CALLS["model"][0]["prompt"]
 
     def test_shortens_the_newest_passages_before_it_leaves_them_out(self):
         long = observed_step(document("alpha", content="Alpha. " * 2_000))

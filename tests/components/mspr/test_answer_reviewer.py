@@ -49,17 +49,12 @@ def test_sees_the_passages_under_the_marks_that_the_answer_cites():
     assert f"{answer.removeprefix('1974 ')} beta" in prompt
 
 
-def test_a_doubted_answer_goes_back_with_the_review():
-    _, after = reviewed(FALSE)
-
+def test_what_fails_where_the_web_may_not_be_searched_goes_to_the_preferred_source_and_the_review_goes_back():
+    output, after = reviewed(FALSE, state(answer_step(), sources=("local",)))
+    assert output == "search_local"
+    assert "(none)" in CALLS["reviewer"][0]["prompt"], "what it is shown instead of passages"
     trailer = after.step.reply.split("\n")[-2:]
     assert trailer == ["Self-Evaluation: INCORRECT", f"Explanation: {after.step.explanation}"]
-
-
-def test_without_passages_states_that():
-    reviewed(TRUE, state(answer_step()))
-
-    assert "(none)" in CALLS["reviewer"][0]["prompt"]
 
 
 def test_sees_a_refined_observation_as_the_reasoner_did():
@@ -72,11 +67,15 @@ def test_sees_a_refined_observation_as_the_reasoner_did():
 
 
 class TestRouting:
-    def test_what_passes_is_accepted_and_labelled(self):
+    def test_what_passes_is_accepted_and_labelled_and_switched_off_everything_unseen(self):
         output, after = reviewed(TRUE)
 
         assert (output, after.step.label, after.supplements) == ("accepted", Label.CORRECT, 0)
         assert after.step.explanation == "Yes. All. As [1] says."
+        CALLS.clear()
+
+        assert reviewed(FALSE, enabled=False) == ("accepted", ANSWERED)
+        assert "reviewer" not in CALLS
 
     def test_what_fails_has_the_question_searched_for_on_the_web(self):
         output, after = reviewed(FALSE)
@@ -85,9 +84,6 @@ class TestRouting:
         assert kinds(after) == ["review", "search"]
         assert after.events[-1].data == {"source": "web", "query": QUESTION}
 
-    def test_what_fails_where_the_web_may_not_be_searched_goes_to_the_preferred_source(self):
-        assert reviewed(FALSE, state(answer_step(), sources=("local",)))[0] == "search_local"
-
     @for_each("done, allowed", (1, 1), (0, 0), (2, 2))
     def test_what_fails_when_the_supplements_are_used_up_is_accepted_as_it_is(self, done: int, allowed: int):
         reached = replace(state(answer_step(), max_supplements=allowed), supplements=done)
@@ -95,10 +91,6 @@ class TestRouting:
         output, after = reviewed(FALSE, reached)
 
         assert (output, after.step.label, after.supplements) == ("accepted", Label.INCORRECT, done)
-
-    def test_switched_off_it_accepts_everything_unseen(self):
-        assert reviewed(FALSE, enabled=False) == ("accepted", ANSWERED)
-        assert "reviewer" not in CALLS
 
 
 class TestReply:
@@ -127,13 +119,15 @@ class TestReply:
         assert after.usage.llm_calls == {"reviewer": 2}
 
     @for_each("reply", "", "Perhaps.")
-    def test_that_is_not_understood_twice_ends_the_run_where_that_is_set(self, reply: str):
+    def test_that_is_not_understood_twice_ends_the_run_where_that_is_set_and_understood_the_second_time_counts(
+        self, reply: str
+    ):
         with pytest.raises(RunError, match="could not be read, even when asked again: set on_doubt to keep") as failure:
             reviewed(reply, on_doubt="end")
 
         assert failure.value.state.usage.llm_calls == {"reviewer": 2}
+        CALLS.clear()
 
-    def test_that_is_understood_the_second_time_counts(self):
         name, after = next(iter(reviewer("Hm.", FALSE).run(ANSWERED).items()))
 
         assert (name, after.step.label) == ("search_web", Label.INCORRECT)

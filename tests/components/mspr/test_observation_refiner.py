@@ -27,42 +27,36 @@ def refined(*steps: Step, script: str = SUMMARY, **changes: Any) -> State:
 
 
 class TestWhich:
-    def test_the_previous_observation_is_shortened(self):
+    def test_the_previous_observation_is_shortened_and_shown_under_the_source_and_the_step_of_its_passages(self):
         after = refined(LONG, NOW)
-
-        assert [document.content for document in after.steps[0].shown] == [SUMMARY]
+        [summary] = after.steps[0].shown
+        assert summary.content == SUMMARY
+        assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "_summary": True}
         assert (after.steps[0].documents, after.observed) == (LONG.documents, LONG.documents)
 
-    def test_the_current_one_never_is(self):
-        after = refined(SHORT, NOW)
-
-        assert after.steps == (SHORT, NOW)
+    def test_the_current_one_never_is_nor_the_first_and_switched_off_none(self):
+        for steps in ((SHORT, NOW), (NOW,)):
+            assert refined(*steps).steps == steps
         assert refined(SHORT, LONG).steps == (SHORT, LONG), "not even when it has been observed already"
-        assert "refiner" not in CALLS
-
-    def test_the_first_retrieval_has_none_before_it_and_switched_off_it_does_nothing(self):
-        assert refined(NOW).steps == (NOW,)
         assert refined(LONG, NOW, enabled=False).steps == (LONG, NOW)
+        assert "refiner" not in CALLS
 
     @for_each("between", Step(Action.UNREADABLE, observed=True), answer_step())
     def test_replies_without_passages_do_not_count(self, between: Step):
         assert refined(LONG, between, NOW).steps[0].refined is not None
 
-    def test_of_two_the_last_is_the_previous_one(self):
+    def test_of_two_the_last_is_the_previous_one_and_over_long_is_above_the_threshold(self):
         assert [step.refined is not None for step in refined(LONG, LONG, NOW).steps] == [False, True, False]
         assert refined(LONG, SHORT, NOW).steps == (LONG, SHORT, NOW)
+        before = refined(LONG, NOW).events[0].data["tokens_before"]
+        assert refined(LONG, NOW, threshold=before).steps[0].refined is None
+        assert refined(LONG, NOW, threshold=before - 1).steps[0].refined is not None
 
     def test_none_is_shortened_twice_even_if_its_summary_is_long(self):
         again = refiner(threshold=5).run(refined(LONG, NOW, threshold=5))["state"]
 
         assert len(CALLS["refiner"]) == 1
         assert kinds(again) == ["refined"]
-
-    def test_over_long_is_above_the_threshold(self):
-        before = refined(LONG, NOW).events[0].data["tokens_before"]
-
-        assert refined(LONG, NOW, threshold=before).steps[0].refined is None
-        assert refined(LONG, NOW, threshold=before - 1).steps[0].refined is not None
 
 
 class TestSummary:
@@ -73,11 +67,6 @@ class TestSummary:
         supplement, plain = (call["prompt"] for call in CALLS["refiner"])
         assert "New query" not in supplement
         assert "square brackets" not in plain
-
-    def test_is_shown_under_the_source_and_the_step_of_its_passages(self):
-        (summary,) = refined(LONG, NOW).steps[0].shown
-
-        assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "_summary": True}
 
     def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_has_none_itself(self):
         after = refined(SHORT, LONG, NOW)

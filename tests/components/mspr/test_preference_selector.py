@@ -63,19 +63,8 @@ def test_switched_off_it_leaves_the_choice_to_the_model(steps: tuple[Step, ...],
 
 
 @for_each("step", answer_step(), Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION))
-def test_what_is_no_search_passes_untouched(step: Step):
+def test_what_is_no_search_passes_untouched_and_where_a_search_was_sent_is_in_the_trace(step: Step):
     reached = state(DOUBTED, step)
-
     assert PreferenceSelector(SOURCES).run(reached)["state"] is reached
-
-
-def test_reports_in_the_trace_where_it_sent_a_search_and_why():
-    after = selected(DOUBTED, search("local"))
-
-    assert after.events[-1].to_dict() == {
-        "kind": "steered",
-        "step": 2,
-        "source": "archive",
-        "named": "local",
-        "reason": "verdict",
-    }
+    sent = {"kind": "steered", "step": 2, "source": "archive", "named": "local", "reason": "verdict"}
+    assert selected(DOUBTED, search("local")).events[-1].to_dict() == sent

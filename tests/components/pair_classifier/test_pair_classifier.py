@@ -227,12 +227,11 @@ def test_documents_of_two_sources_with_one_id_are_two(settings: dict[str, Any], 
     assert {"documents": ["1", "1"], "score": 0.9, "positive": True} in output["pairs"]
 
 
-def test_first_stage_documents_with_one_id_are_two():
+def test_first_stage_documents_with_one_id_are_two_and_the_engine_needs_no_warm_up():
     first, other = Document(id="1", content="first"), Document(id="1", content="other")
-
-    output = PairClassifier(FakeEngine("11"), selection="fill").run("q", [first, other], [[], []])
-
-    assert output["documents"] == [first, other]
+    classifier = PairClassifier(FakeEngine("11"), selection="fill")
+    classifier.warm_up()
+    assert classifier.run("q", [first, other], [[], []])["documents"] == [first, other]
 
 
 def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_for_each_pair():
@@ -244,10 +243,6 @@ def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_
         engine.score = lambda *_, scores=scores: scores  # type: ignore[method-assign]
         with pytest.raises(ValueError, match="pair classifier gave"):
             chosen(engine, "a", "x")
-
-
-def test_its_engine_needs_no_warm_up():
-    PairClassifier(FakeEngine()).warm_up()
 
 
 def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_none_is_trained():

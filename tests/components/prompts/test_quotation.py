@@ -20,10 +20,16 @@ INVISIBLE = [*"\u200b\u202e\u2066\ufeff\u00ad\ufe0f\U000e0041\U000e0100\x00\x07\
 
 
 class TestText:
-    def test_of_a_title_is_a_line_at_most_so_that_one_leaves_room_for_the_others(self):
+    def test_stays_readable_without_colours_and_marks_and_a_title_leaves_room_for_the_others(self):
         assert len(quote_title("word " * 6_000)) <= 300
         assert quote_title("word " * 6_000).endswith("...")
         assert quote_title("x" * 300) == "x" * 300
+
+        text = "p < 0.05, a -> b, {x: [1, 5]}, 10 % of $5 & more; \u00c5ngstr\u00f6m, \u6771\u4eac"
+
+        assert quote_text(text) == f"| {text.replace('[1', '[ 1')}"
+        assert quote_text("\x1b[31mred\x1b[0m \x1b]0;title\x07hat") == "| red hat"
+        assert find_faults(quote_text("[" + " " * 40 + "1" + " " * 40 + "]")) == []
 
     @for_each("sign", *CONTROL_TOKENS, *TAGS)
     def test_holds_no_control_token_and_no_tag(self, sign: str):
@@ -50,13 +56,6 @@ class TestText:
     def test_holds_nothing_that_a_reader_does_not_see(self, sign: str):
         assert quote_text(f"to{sign}wer") == "| tower"
         assert quote_title(f"to{sign}wer") == "tower"
-
-    def test_stays_readable_without_the_colours_of_a_terminal_and_marks_with_any_number_of_blanks(self):
-        text = "p < 0.05, a -> b, {x: [1, 5]}, 10 % of $5 & more; \u00c5ngstr\u00f6m, \u6771\u4eac"
-
-        assert quote_text(text) == f"| {text.replace('[1', '[ 1')}"
-        assert quote_text("\x1b[31mred\x1b[0m \x1b]0;title\x07hat") == "| red hat"
-        assert find_faults(quote_text("[" + " " * 40 + "1" + " " * 40 + "]")) == []
 
     @for_each("source", "(local)", "((local))", "\uff08 web \uff09", "( (WEB))")
     def test_names_no_source_in_its_title_however_it_is_written(self, source: str):

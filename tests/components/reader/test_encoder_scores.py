@@ -19,14 +19,12 @@ def scored(text: str, start: int, end: int, none: float = 0.0, height: float = 5
     return Scored(encoded, starts, stops, np.array([0.0, 0.0, 0.0, none]))
 
 
-def test_the_best_span_runs_from_the_best_start_to_the_best_end_and_never_ends_before_it_begins():
+def test_the_best_span_runs_from_the_best_start_to_the_best_end_and_those_of_all_parts_compete():
     [best] = EncoderScores([scored("she met Ann Low there", 2, 3)]).best_spans(1)
 
     assert (best.text, best.begin, best.end) == ("Ann Low", 8, 15)
     assert all(one.begin < one.end for one in EncoderScores([scored("she met Ann Low there", 3, 1)]).best_spans(5))
 
-
-def test_spans_of_all_parts_compete():
     parts = [scored("she met Ann", 2, 2, height=4), scored("he met Bea", 2, 2, height=6)]
 
     scores = EncoderScores(parts)

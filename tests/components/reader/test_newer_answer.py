@@ -75,13 +75,16 @@ def test_documents_without_dates_contradict_nothing_also_where_a_title_is_the_an
     assert best.probability > reader.probable
 
 
-def test_a_document_about_another_number_contradicts_nothing(reader: ExtractiveReader):
+def test_a_document_about_another_number_contradicts_nothing_and_what_two_say_alike_is_shown_in_the_newer_one(
+    reader: ExtractiveReader,
+):
     documents = [
         _decision("The rent of garage 4 is 65 euros a month.", "2023-07-01"),
         _decision("The rent of garage 9 is 80 euros a month.", "2025-07-01"),
     ]
-
     assert reader.read("What is the rent of garage 4?", documents)[0].document is documents[0]
+    alike = [_decision(OLDER, date) for date in ("2024-05-14", "2025-05-14")]
+    assert reader.read("What does a lost key cost?", alike)[0].document is alike[1]
 
 
 def test_neither_a_contradicted_answer_nor_one_of_a_marked_document_is_stated(reader: ExtractiveReader):
@@ -95,12 +98,6 @@ def test_neither_a_contradicted_answer_nor_one_of_a_marked_document_is_stated(re
     assert alone.probability >= reader.threshold > reader.probable >= marked.probability
     assert (both.text, turned.text) == ("Marta Lindholm", "Piet Osterman")
     assert both.probability >= reader.threshold > reader.probable >= turned.probability
-
-
-def test_what_two_documents_say_alike_is_shown_in_the_newer_one(reader: ExtractiveReader):
-    documents = [_decision(OLDER, date) for date in ("2024-05-14", "2025-05-14")]
-
-    assert reader.read("What does a lost key cost?", documents)[0].document is documents[1]
 
 
 @for_each(

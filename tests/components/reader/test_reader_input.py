@@ -19,23 +19,17 @@ def tokenizer() -> Any:
     return made
 
 
-def test_the_question_comes_first_and_each_passage_ends_with_a_separator(tokenizer):
-    encoded = encode(tokenizer, "who built", [("", "ann did"), ("", "the mill")])
-
+def test_the_question_comes_first_each_passage_ends_with_a_separator_and_a_token_knows_its_place(tokenizer):
+    encoded = encode(tokenizer, "who built", [("", "ann did"), ("Mill", "the mill")])
     assert [tokenizer.id_to_token(one) for one in encoded.ids] == (
-        ["[CLS]", "who", "built", "[SEP]", "ann", "did", "[SEP]", "the", "mill", "[SEP]"]
+        ["[CLS]", "who", "built", "[SEP]", "ann", "did", "[SEP]", "[UNK]", ".", "the", "mill", "[SEP]"]
     )
-    assert encoded.types == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
-    assert encoded.passage == [-1, -1, -1, -1, 0, 0, -1, 1, 1, -1]
-
-
-def test_each_token_knows_its_place_in_the_text(tokenizer):
-    encoded = encode(tokenizer, "who", [("Mill", "ann did")])
-
+    assert encoded.types == [0] * 4 + [1] * 8
+    assert encoded.passage == [-1, -1, -1, -1, 0, 0, -1, 1, 1, 1, 1, -1]
     spans = [
         encoded.texts[p][b:e] for p, b, e in zip(encoded.passage, encoded.begin, encoded.end, strict=True) if p >= 0
     ]
-    assert spans == ["Mill", ".", "ann", "did"]
+    assert spans == ["ann", "did", "Mill", ".", "the", "mill"]
 
 
 def test_a_title_comes_before_the_text_but_not_the_number_of_a_record():

@@ -39,16 +39,13 @@ def test_an_answer_is_given_from_the_threshold_on_and_cites_its_document():
     assert step.evidence[0].sentence == "The Aurora was built in 1969."
 
 
-def test_below_it_what_is_open_is_searched_for():
+def test_below_it_what_is_open_is_searched_for_if_anything_is_left_but_nothing_for_a_sure_yes():
     step = take_reader_step(OBSERVED, found(0.59), READER, tool="Search_Engine").step
-
     assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", "Aurora yard prize")
-
-
-def test_where_nothing_is_left_to_search_for_there_is_no_further_search():
     nothing = state(observed_step(query=OBSERVED.question))
-
     assert take_reader_step(nothing, [], READER).step.action is Action.NONE
+    [one] = found(0.6)
+    assert take_reader_step(OBSERVED, [replace(one, kind="yes")], READER).step.action is Action.ANSWER
 
 
 @for_each(
@@ -69,35 +66,18 @@ def test_an_unsure_answer_and_yes_and_no_are_withheld(kind: Any, probability: fl
     assert (step.certainty, step.withheld, step.probability) == (certainty, True, probability)
 
 
-def test_for_a_sure_yes_nothing_further_is_searched():
-    [one] = found(0.6)
-
-    assert take_reader_step(OBSERVED, [replace(one, kind="yes")], READER).step.action is Action.ANSWER
-
-
-def test_at_the_end_a_refusal_says_what_is_read():
-    reached = take_reader_step(OBSERVED, [], READER, must_answer=True)
-
-    assert (reached.step.answer, reached.step.withheld, reached.step.probability) == ("", True, 0.0)
-    assert [event.data.get("text") for event in reached.events] == [NOT_READ, ""]
+def test_at_the_end_a_refusal_says_what_is_read_if_anything_is():
+    for at_its_end, reason in ((OBSERVED, NOT_READ), (State("Who?", RunSettings((), "")), FROM_MEMORY)):
+        reached = take_reader_step(at_its_end, [], READER, must_answer=True)
+        assert (reached.step.answer, reached.step.withheld, reached.step.probability) == ("", True, 0.0)
+        assert kinds(reached) == ["without_model", "read"]
+        assert [event.data.get("text") for event in reached.events] == [reason, ""]
 
 
-def test_a_method_that_reads_nothing_says_so():
-    reached = take_reader_step(State("Who?", RunSettings((), "")), [], READER, must_answer=True)
-
-    assert reached.events[0].data["text"] == FROM_MEMORY
-    assert kinds(reached) == ["without_model", "read"]
-
-
-def test_what_looks_like_a_mark_in_a_passage_cites_nothing():
+def test_what_looks_like_a_mark_in_a_passage_cites_nothing_and_plain_prompts_have_none():
     reached = take_reader_step(OBSERVED, found(0.9, "1969 [2][W1]"), READER)
-
     assert read_citations(reached.step.answer, known_marks(reached))[1] == ["1"]
-
-
-def test_plain_prompts_have_no_marks():
     plain = state(observed_step(AURORA), prompts="plain")
-
     assert take_reader_step(plain, found(0.9), READER).step.answer == "1969"
 
 
@@ -136,13 +116,11 @@ def test_the_last_step_searches_only_for_a_question_that_describes_a_thing_by_an
     assert next_query(replace(plain, question=QUESTION)) is not None
 
 
-def test_without_a_new_name_the_title_of_a_document_is_searched():
+def test_few_names_go_out_and_where_there_is_none_the_title_of_a_document():
+    names = Document(content=" ".join(f"Then Person{n} spoke." for n in range(50)))
+    assert str(next_query(searched((QUESTION, [names])))).count("Person") <= 10
     plain = Document(content="the lamp was made by a smith.", meta={"title": "lamp"})
-
-    query = next_query(searched((QUESTION, [plain])))
-
-    assert query is not None
-    assert query.startswith("lamp ")
+    assert str(next_query(searched((QUESTION, [plain])))).startswith("lamp ")
 
 
 def test_no_query_is_made_twice_and_so_a_run_ends():
@@ -153,12 +131,6 @@ def test_no_query_is_made_twice_and_so_a_run_ends():
         now = now.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query),), observed=True))
 
     assert len(seen) < 5
-
-
-def test_few_names_go_out():
-    names = Document(content=" ".join(f"Then Person{n} spoke." for n in range(50)))
-
-    assert str(next_query(searched((QUESTION, [names])))).count("Person") <= 10
 
 
 PRIZE_QUESTION = "When did the yard that built the Aurora win the prize?"
@@ -173,16 +145,10 @@ def test_the_first_is_the_question_and_later_ones_name_a_passage_and_what_no_pas
     assert open_queries(state(*found)) == []
 
 
-def test_where_every_word_is_held_the_question_is_asked_of_each_passage():
+def test_where_every_word_is_held_the_question_is_asked_of_each_passage_in_few_and_short_queries():
     prize = document("Prize", content="The prize of the yard that built the Aurora.")
-
     assert open_queries(state(observed_step(prize))) == [f"Prize {PRIZE_QUESTION}"]
-
-
-def test_they_are_few_and_short():
     many = [document(f"{number} {'long ' * 400}") for number in range(40)]
-
     queries = open_queries(state(observed_step(*many)))
-
     assert len(queries) == MAX_CHOICES
     assert max(map(len, queries)) <= MAX_CHARACTERS

@@ -61,12 +61,14 @@ def ids(output: dict[str, Any]) -> list[str]:
     return [document.id for document in output["documents"]]
 
 
-def test_the_query_is_embedded_and_the_nearest_documents_that_pass_the_filters_come_first():
+def test_the_query_is_embedded_by_a_model_loaded_once_and_the_nearest_that_pass_the_filters_come_first():
+    LetterEmbedder.warmed = 0
     retriever = DenseRetriever(LetterEmbedder(), in_memory())
-
+    retriever.warm_up()
     assert ids(retriever.run("bbba")) == ["b", "a"]
     assert ids(retriever.run("aaab", top_k=1)) == ["a"]
     assert ids(retriever.run("bbb", filters={"field": "id", "operator": "==", "value": "a"})) == ["a"]
+    assert LetterEmbedder.warmed == 1
 
 
 async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
@@ -84,16 +86,6 @@ async def test_an_embedder_that_is_not_installed_can_be_saved_and_a_blank_query_
     assert await both_give(retriever, "  ") == await both_give(retriever, "") == {"documents": []}
     with pytest.raises(ImportError, match="make install EXTRAS=dense"):
         retriever.warm_up()
-
-
-def test_the_model_is_loaded_once():
-    LetterEmbedder.warmed = 0
-    retriever = DenseRetriever(LetterEmbedder(), in_memory())
-    retriever.warm_up()
-    retriever.run("a")
-    retriever.run("b")
-
-    assert LetterEmbedder.warmed == 1
 
 
 def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):

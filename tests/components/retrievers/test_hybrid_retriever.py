@@ -77,7 +77,7 @@ def ids(output: dict[str, Any]) -> str:
     return "".join(document.id for document in output["documents"])
 
 
-async def test_what_several_rank_high_comes_first():
+async def test_what_several_rank_high_comes_first_weights_decide_and_one_that_takes_only_a_query_is_called_with_no_more():
     # By rank (from 1) and k 60, b has 1/62 + 1/61, a 1/61, c 1/62, d 1/63.
     output = await both(HybridRetriever([Ranked("abd"), Ranked("bc")]), query="x")
 
@@ -85,8 +85,6 @@ async def test_what_several_rank_high_comes_first():
     ratio = output["documents"][0].score / output["documents"][1].score
     assert ratio == pytest.approx((1 / 62 + 1 / 61) / (1 / 61))
 
-
-async def test_weights_decide_and_a_retriever_that_takes_only_a_query_is_called_with_no_more():
     assert ids(await both(HybridRetriever([Ranked("a"), Ranked("b")], weights=[1, 3]), query="x")) == "ba"
     assert ids(await both(HybridRetriever([QueryOnly(), Ranked("a")]), query="x", top_k=3)) == "qa"
 

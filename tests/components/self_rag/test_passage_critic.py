@@ -90,19 +90,15 @@ class TestTheChoice:
     def test_a_score_is_the_weighted_sum_of_the_critiques(self, critique: Critique, score: float):
         assert critique.score(WEIGHTS) == score
 
-    def test_the_best_answer_is_given_with_its_passage_as_citation_and_evidence(self):
+    def test_the_best_answer_is_given_with_its_passage_as_citation_and_the_sentence_for_it_as_evidence(self):
         output, reached = routed(POOR, reply("1974"), POOR)
-
         step, result = reached.step, compose(reached)
         assert (output, step.action, step.label) == ("answered", Action.ANSWER, Label.CORRECT)
         assert (result["answer"], result["answer_with_citations"]) == ("1974", "1974 [2]")
         assert [cited["id"] for cited in result["citations"]] == ["beta"]
         assert [(one.document.id, one.sentence) for one in step.evidence] == [("beta", "Beta won the prize in 1974.")]
-
-    def test_the_evidence_is_the_sentence_that_speaks_for_the_answer(self):
-        _, reached = routed(reply("Beta"), POOR, POOR)
-
-        assert reached.step.evidence[0].sentence == "Alpha was built by Beta in 1912."
+        CALLS.clear()
+        assert routed(reply("Beta"), POOR, POOR)[1].step.evidence[0].sentence == "Alpha was built by Beta in 1912."
 
     @for_each(
         "better, worse",
@@ -129,30 +125,29 @@ class TestTheChoice:
         _, agreed = routed(reply("yes"), reply("Yes."), reply("no"), reached=CLOSED)
         assert compose(agreed)["answer_with_citations"] == "yes [1]"
 
-    def test_given_answers_that_agree_add_up(self):
+    def test_given_answers_that_agree_add_up_and_free_ones_compete_one_by_one_as_in_the_published_code(self):
         half = reply("Yes.", support="partially", usefulness=3)
-
         _, reached = routed(reply("no"), half, reply("yes", support="partially", usefulness=4), reached=CLOSED)
-
         assert compose(reached)["answer_with_citations"] == "yes [3]", "with the best passage of those that agree"
         assert reached.step.label is Label.PARTIALLY_CORRECT
-
-    def test_free_answers_compete_one_by_one_as_in_the_published_code(self):
-        half = reply("1912", support="partially", usefulness=3)
-
-        assert compose(routed(reply("1974"), half, half)[1])["answer"] == "1974"
+        CALLS.clear()
+        assert compose(routed(reply("no"), half, half)[1])["answer"] == "no"
 
     @for_each(
-        "support, label", ("fully", Label.CORRECT), ("partially", Label.PARTIALLY_CORRECT), ("none", Label.INCORRECT)
+        "support, label, answer",
+        ("fully", Label.CORRECT, "1974"),
+        ("partially", Label.PARTIALLY_CORRECT, "1974"),
+        ("none", Label.INCORRECT, ""),
     )
-    def test_the_label_is_the_support(self, support: str, label: Label):
-        assert routed(reply(support=support))[1].step.label is label
-
-    def test_an_answer_that_its_passage_does_not_support_is_not_given_where_that_is_set(self):
-        result = compose(routed(reply(support="none"))[1], when_unsure="say_so")
-
-        assert (result["answer"], result["not_found"], result["guess"]) == ("", True, "1974")
-        assert result["evidence"][0]["id"] == "alpha"
+    def test_the_label_is_the_support_and_an_answer_without_it_is_not_given_where_that_is_set(
+        self, support: str, label: Label, answer: str
+    ):
+        reached = routed(reply(support=support))[1]
+        result = compose(reached, when_unsure="say_so")
+        assert (reached.step.label, result["answer"], result["not_found"]) == (label, answer, not answer)
+        assert (result["guess"], [one["id"] for one in result["evidence"][:1]]) == (
+            (None, []) if answer else ("1974", ["alpha"])
+        )
 
     def test_every_critique_and_score_is_in_the_trace(self):
         _, reached = routed(POOR, reply("1974"), reply("1974", support="partially"))
@@ -172,28 +167,34 @@ class TestTheChoice:
 
 
 class TestAReply:
-    @for_each("relevance", "relevant", "[Relevant]", "Yes", True, "highly relevant")
-    @for_each("support", "fully", "[Fully supported]", "Full")
     @for_each("usefulness", 4, "4", "4/5", "[Utility:4]", 4.0)
-    def test_is_understood_however_it_is_written(self, relevance: Any, support: Any, usefulness: Any):
-        assert read_critique(reply("x", relevance, support, usefulness)) == Critique("x", True, "fully", 4, True)
-
-    @for_each("relevance", "irrelevant", "[Irrelevant]", "not relevant", "No", False)
-    @for_each("support", "none", "[No support / Contradictory]", "not supported", "contradictory")
-    def test_that_is_negative_is_too(self, relevance: Any, support: Any):
-        assert read_critique(reply("x", relevance, support, 1)) == Critique("x", False, "none", 1, True)
+    @for_each(
+        "relevance, relevant",
+        *((one, True) for one in ("relevant", "[Relevant]", "Yes", True, "highly relevant")),
+        *((one, False) for one in ("irrelevant", "[Irrelevant]", "not relevant", "No", False)),
+    )
+    @for_each(
+        "support, read",
+        *((one, "fully") for one in ("fully", "[Fully supported]", "Full")),
+        *((one, "none") for one in ("none", "[No support / Contradictory]", "not supported", "contradictory")),
+    )
+    def test_is_understood_however_it_is_written(
+        self, relevance: Any, relevant: bool, support: Any, read: Any, usefulness: Any
+    ):
+        assert read_critique(reply("x", relevance, support, usefulness)) == Critique("x", relevant, read, 4, True)
 
     @for_each(
-        "changes, read",
-        ({"relevance": "maybe"}, Critique("1974", False, "fully", 5)),
-        ({"support": "fully or partially"}, Critique("1974", True, "none", 5)),
-        ({"support": None}, Critique("1974", True, "none", 5)),
-        ({"usefulness": 9}, Critique("1974", True, "fully")),
-        ({"usefulness": True}, Critique("1974", True, "fully")),
-        ({"usefulness": 0.5}, Critique("1974", True, "fully")),
+        "text, read",
+        (reply(relevance="maybe"), Critique("1974", False, "fully", 5)),
+        (reply(support="fully or partially"), Critique("1974", True, "none", 5)),
+        (reply(support=None), Critique("1974", True, "none", 5)),
+        *((reply(usefulness=number), Critique("1974", True, "fully")) for number in (9, True, 0.5)),
+        *((text, None) for text in ("", "Beta won it.", '{"relevance": "relevant"}', "[1, 2]")),
     )
-    def test_of_which_a_critique_cannot_be_read_keeps_the_answer_without_it(self, changes: Any, read: Critique):
-        assert read_critique(reply(**changes)) == read
+    def test_of_which_a_critique_cannot_be_read_keeps_the_answer_if_there_is_one(
+        self, text: str, read: Critique | None
+    ):
+        assert read_critique(text) == read
 
     def test_cites_nothing_of_its_own(self):
         result = compose(routed(reply("1974 [1]"), POOR, POOR)[1])
@@ -202,44 +203,30 @@ class TestAReply:
         CALLS.clear()
         assert compose(routed(POOR, reply("1974 [1]"), POOR)[1])["answer_with_citations"] == "1974 [2]"
 
-    @for_each("text", "", "Beta won it.", '{"relevance": "relevant"}', "[1, 2]")
-    def test_without_an_answer_is_not_understood(self, text: str):
-        assert read_critique(text) is None
-
-    @given(st.text() | st.dictionaries(st.sampled_from(sorted({*WEIGHTS, "answer"})), st.text() | st.floats()).map(str))
+    @given(
+        st.text()
+        | st.dictionaries(st.sampled_from(sorted({*WEIGHTS, "answer"})), st.text() | st.floats()).map(str)
+        | st.builds(reply, st.text(), st.text(), st.text(), st.integers() | st.floats() | st.text())
+    )
     def test_of_any_text_gives_a_score_within_its_bounds(self, text: str):
         if (critique := read_critique(text)) is not None:
             assert -0.5 <= critique.score(WEIGHTS) <= 2.5
 
-    @given(st.text(), st.text(), st.text(), st.integers() | st.floats() | st.text())
-    def test_of_any_values_gives_a_score_within_its_bounds(self, answer: str, one: str, two: str, three: Any):
-        critique = read_critique(reply(answer, one, two, three))
-
-        assert critique is not None
-        assert -0.5 <= critique.score(WEIGHTS) <= 2.5
-
-    def test_that_cannot_be_read_is_requested_once_more(self):
+    def test_that_cannot_be_read_is_requested_once_more_and_then_leaves_its_passage_without_an_answer(self):
         _, reached = routed("Hm.", reply("1974"), reached=state(observed_step(BETA)))
-
-        assert compose(reached)["answer"] == "1974"
-        assert reached.usage.llm_calls == {"critic": 2}
-
-    def test_that_cannot_be_read_twice_leaves_its_passage_without_an_answer(self):
+        assert (compose(reached)["answer"], reached.usage.llm_calls) == ("1974", {"critic": 2})
+        CALLS.clear()
         _, reached = routed("Hm.", "Hm.", POOR, reached=state(observed_step(ALPHA, BETA)))
-
         assert [(one["parsed"], one["score"]) for one in critiques(reached)] == [(False, 0.0), (True, -0.5)]
         assert compose(reached)["answer"] == "a town"
 
-    def test_of_which_none_can_be_read_is_an_honest_end(self):
+    def test_of_which_none_can_be_read_or_finds_an_answer_is_an_honest_end(self):
         output, reached = routed("Hm.")
-
         result = compose(reached)
         assert (output, result["answered"], result["answer"]) == ("answered", False, "")
         assert result["errors"] == ["The model gave no answer in words."]
-
-    def test_that_finds_no_answer_in_any_passage_is_one_too(self):
+        CALLS.clear()
         result = compose(routed(reply("", "irrelevant", "none", 1))[1])
-
         assert (result["not_found"], result["answer"], result["guess"], result["errors"]) == (True, "", None, [])
         assert result["evidence"]
 
@@ -257,8 +244,9 @@ class TestAReply:
 
 
 class TestBeforeTheSearch:
-    def test_searches_without_a_call(self):
+    def test_searches_without_a_call_and_has_nothing_to_criticise_where_nothing_is_found(self):
         assert routed(POOR, reached=state()) == ("search", state())
+        assert routed(POOR, reached=state(observed_step()))[0] == "unanswered"
         assert "critic" not in CALLS
 
     @pytest.mark.parametrize(("retrieve", "output"), [("yes", "search"), ("no", "unanswered"), ("Yes.", "search")])
@@ -287,10 +275,6 @@ class TestBeforeTheSearch:
 
 
 class TestWithoutACall:
-    def test_a_search_that_found_nothing_has_nothing_to_criticise(self):
-        assert routed(POOR, reached=state(observed_step()))[0] == "unanswered"
-        assert "critic" not in CALLS
-
     @pytest.mark.parametrize("retrieval", ["always", "adaptive"])
     async def test_without_a_model_it_searches_and_says_what_was_not_done(self, retrieval: Any):
         model = ScriptedChatGenerator([POOR])
@@ -343,23 +327,14 @@ class SlowChatGenerator:
 
 
 class TestTheAsynchronousWay:
-    @pytest.mark.parametrize("together", [1, 2, 3])
-    async def test_criticises_no_more_passages_at_a_time_than_are_set(self, together: int):
+    @pytest.mark.parametrize(
+        ("together", "concurrency", "embedded"), [(1, 1, False), (2, 2, False), (3, 3, False), (1, 3, True)]
+    )
+    async def test_criticises_as_many_passages_at_a_time_as_are_set_or_one_in_this_process_with_the_same_result(
+        self, together: int, concurrency: int, embedded: bool
+    ):
         model = SlowChatGenerator(together)
-
-        await PassageCritic(model, concurrency=together).run_async(FOUND)
-
-        assert model.most == together
-
-    async def test_sends_a_model_in_this_process_one_call_at_a_time(self):
-        model = SlowChatGenerator(1)
-        model.is_embedded = True
-
-        await PassageCritic(model, concurrency=3).run_async(FOUND)
-
-        assert model.most == 1
-
-    async def test_gives_the_same_in_whatever_order_the_replies_come(self):
-        part = PassageCritic(SlowChatGenerator(3), concurrency=3)
-
+        model.is_embedded = embedded
+        part = PassageCritic(model, concurrency=concurrency)
         assert await part.run_async(FOUND) == part.run(FOUND)
+        assert model.most == together

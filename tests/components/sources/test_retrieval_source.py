@@ -15,7 +15,7 @@ from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.recording import NotRecorded, Recording
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
-from prefrag.components.state.state import Search
+from prefrag.components.state.state import Search, State
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
@@ -96,14 +96,6 @@ def last_search(output: dict[str, Any]) -> Search:
     return output["state"].step.searches[-1]
 
 
-def test_what_only_the_application_may_say_of_a_document_is_not_taken_from_a_retriever():
-    forged = document("alpha", _summary=True, _whole_text="Another text.", year=1974)
-
-    [found] = source(Giving(forged)).run(query="alpha")["documents"]
-
-    assert found.meta == {"title": "alpha", "year": 1974, "source": "local"}
-
-
 class TestDocuments:
     async def test_of_a_plain_query_are_given_like_those_of_any_retriever_in_both_ways(self):
         output = source(Giving(*numbered(3)), top_k=2).run("tide tables")
@@ -112,32 +104,21 @@ class TestDocuments:
         assert [found.id for found in output["documents"]] == ["1", "2"]
         assert await source(Giving(*numbered(3))).run_async("tide tables", top_k=2) == output
 
-    def test_carry_the_name_of_the_source_and_no_vectors(self):
+    def test_carry_source_and_address_but_no_vectors_and_nothing_that_only_the_application_may_say_of_them(self):
         vector = SparseEmbedding(indices=[0], values=[1.0])
-        given = Document(id="a", content="A.", embedding=[0.1] * 9, sparse_embedding=vector, meta={"source": "other"})
-
-        found = source(Giving(given)).run("a")["documents"][0]
-
-        assert (found.id, found.meta["source"], found.embedding, found.sparse_embedding) == ("a", "local", None, None)
+        meta = {
+            "source": "other",
+            "link": "https://a.example",
+            "_summary": True,
+            "_whole_text": "Another.",
+            "year": 1974,
+        }
+        given = Document(id="a", content="A.", embedding=[0.1] * 9, sparse_embedding=vector, meta=meta)
+        [found, second] = source(Giving(given, document("b", url="https://b.example"))).run("a")["documents"]
+        assert (found.id, found.embedding, found.sparse_embedding) == ("a", None, None)
+        assert found.meta == {"source": "local", "link": "https://a.example", "url": "https://a.example", "year": 1974}
+        assert second.meta["url"] == "https://b.example"
         assert given.meta["source"] == "other", "the retriever's own document stays as it is"
-
-    @for_each("key", "url", "link")
-    def test_of_a_web_search_carry_their_address(self, key: str):
-        found = source(Giving(document("a", **{key: "https://example.org/a"}))).run("a")["documents"][0]
-
-        assert found.meta["url"] == "https://example.org/a"
-
-    def test_can_be_written_as_json_whatever_a_stranger_put_into_them(self):
-        meta = {"title": "\ud800", "url": "b\udfff", "tags": ["d\udc00"]}
-        given = Document(id="a\ud83d", content="A \ud800.", score=float("nan"), meta=meta)
-
-        found = source(Giving(given)).run("a")["documents"][0]
-
-        json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False).encode()
-        assert (found.id, found.content, found.score, found.meta["tags"]) == ("a?", "A ?.", None, ["d?"])
-
-    def test_without_title_and_text_pass(self):
-        assert source(Giving(Document(id="bare")), ranker=TitleMatchRanker()).run("a")["documents"][0].id == "bare"
 
 
 class TestState:
@@ -169,20 +150,14 @@ class TestState:
 
 
 class TestCandidates:
-    def test_are_requested_ranked_and_cut(self):
+    def test_are_requested_in_no_smaller_number_than_the_request_ranked_and_cut(self):
         retriever = ScriptedRetriever({"beta": "B.", "alpha": "A."}, "local")
-
-        [found] = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1).run("what of beta")["documents"]
-
-        assert (CALLS["local"][0]["top_k"], found.meta["title"]) == (50, "beta")
-
-    def test_are_requested_in_no_smaller_number_and_given_as_many_as_there_are(self):
-        retriever = ScriptedRetriever({}, "local")
-
-        source(retriever, candidates=5).run("a", top_k=9)
-
-        assert CALLS["local"][0]["top_k"] == 9
+        ranked = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1)
+        [found] = ranked.run("what of beta")["documents"]
+        ranked.run("a", top_k=99)
+        assert ([call["top_k"] for call in CALLS["local"]], found.meta["title"]) == ([50, 99], "beta")
         assert len(source(Giving(*numbered(2)), top_k=9).run("a")["documents"]) == 2
+        assert source(Giving(Document(id="bare")), ranker=TitleMatchRanker()).run("a")["documents"][0].id == "bare"
 
     @for_each("top_k", 3, 7, 20)
     def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
@@ -190,24 +165,14 @@ class TestCandidates:
 
         assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
 
-    def test_of_a_ranker_that_fails_count_as_a_failure(self):
-        class Broken:
-            def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
-                raise ValueError("no order today")
-
-        search = last_search(source(Giving(document("a")), ranker=Broken()).run(state(search_step())))
-
-        assert search.error == "Giving: no order today"
-
 
 class TestArguments:
     def test_go_only_to_retrievers_that_take_them(self):
         plain = Giving(document("a"))
-
         output = source(plain, candidates=50).run("a", filters=YEAR)
-
-        assert plain.queries == ["a"]
-        assert len(output["documents"]) == 1
+        assert (plain.queries, len(output["documents"])) == (["a"], 1)
+        source(ScriptedRetriever({}, "local")).run(state(search_step(), filters={}))
+        assert CALLS["local"][0]["filters"] is None
 
     def test_all_go_to_a_retriever_that_takes_anything(self):
         taken: dict[str, Any] = {}
@@ -220,11 +185,6 @@ class TestArguments:
         source(Anything()).run("a", top_k=2, filters=YEAR)
 
         assert taken == {"query": "a", "top_k": 2, "filters": YEAR}
-
-    def test_hold_no_filter_when_there_is_none(self):
-        source(ScriptedRetriever({}, "local")).run(state(search_step(), filters={}))
-
-        assert CALLS["local"][0]["filters"] is None
 
 
 class Aware(Giving):
@@ -266,44 +226,42 @@ class TestContext:
         assert [found.id for found in last_search(reached).documents] == ["c"]
         assert first.passed == [(QUESTION, ["a", "b"])]
 
-    def test_distinguishes_the_searches_of_a_recording(self, tmp_path: Path):
+    @pytest.mark.parametrize(("retriever", "replayed"), [(Aware, ["early", "late"]), (Giving, ["late", "late"])])
+    def test_parts_the_searches_of_a_recording_where_the_retriever_takes_it(
+        self, tmp_path: Path, retriever: type[Giving], replayed: list[str]
+    ):
         kept = tmp_path / "kept.jsonl"
         first = state(search_step("yard"))
         recorded = Recording(str(kept), "record")
-        source(Aware(document("early")), recording=recorded).run(first)
-        source(Aware(document("late")), recording=recorded).run(self.SECOND_STEP)
-
-        replayed = source(Aware(), recording=Recording(str(kept), "replay"))
-
-        assert [found.id for found in last_search(replayed.run(first)).documents] == ["early"]
-        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["late"]
-
-    def test_does_not_part_those_of_a_retriever_that_does_not_take_it(self, tmp_path: Path):
-        kept = tmp_path / "kept.jsonl"
-        source(Giving(document("a")), recording=Recording(str(kept), "record")).run(state(search_step("yard")))
-
-        replayed = source(Giving(), recording=Recording(str(kept), "replay"))
-
-        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["a"]
+        source(retriever(document("early")), recording=recorded).run(first)
+        source(retriever(document("late")), recording=recorded).run(self.SECOND_STEP)
+        silent = source(retriever(), recording=Recording(str(kept), "replay"))
+        outputs = [silent.run(first), silent.run(self.SECOND_STEP)]
+        assert [last_search(output).documents[0].id for output in outputs] == replayed
 
 
 class TestFailures:
-    def test_are_an_empty_list_and_a_recorded_error(self):
-        output = source(Giving(errors=(ConnectionError("the disk is gone"),))).run(state(search_step()))
+    class Silent:
+        def run(self, query: str) -> dict[str, Any]:
+            return {"answers": []}
 
+    class Broken:
+        def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+            raise ValueError("no order today")
+
+    @for_each(
+        "retriever, ranker, error",
+        (Giving(errors=(ConnectionError("the disk is gone"),)), None, "Giving: the disk is gone"),
+        (Giving(errors=(KeyError(),)), None, "Giving: KeyError"),
+        (Silent(), None, "Silent: it gave no `documents`"),
+        (Giving(document("a")), Broken(), "Giving: no order today"),
+    )
+    def test_also_those_of_a_ranker_are_an_empty_list_and_a_recorded_error(
+        self, retriever: Any, ranker: Any, error: str
+    ):
+        output = source(retriever, ranker=ranker).run(state(search_step()))
         assert last_search(output).documents == ()
-        assert last_search(output).error == "Giving: the disk is gone"
-        assert output["state"].events[-1].data["error"] == "Giving: the disk is gone"
-
-    def test_without_words_are_reported_by_their_name(self):
-        assert last_search(source(Giving(errors=(KeyError(),))).run(state(search_step()))).error == "Giving: KeyError"
-
-    def test_to_give_documents_are_reported(self):
-        class Silent:
-            def run(self, query: str) -> dict[str, Any]:
-                return {"answers": []}
-
-        assert last_search(source(Silent()).run(state(search_step()))).error == "Silent: it gave no `documents`"
+        assert last_search(output).error == output["state"].events[-1].data["error"] == error
 
 
 class TestRetries:
@@ -357,10 +315,12 @@ class TestDeadline:
         assert last_search(outputs[0]).error == "HangingInAThread: no reply within 0.05 s"
         assert last_search(outputs[1]).error is None
 
-    def test_is_of_each_attempt(self, hanging: Hanging):
+    def test_is_of_each_attempt_and_what_hangs_does_not_keep_the_process(self, hanging: Hanging):
+        before = set(threading.enumerate())
         source(hanging, retry_policy=again(2, timeout=DEADLINE)).run(state(search_step()))
-
-        assert hanging.calls == 3
+        left = set(threading.enumerate()) - before
+        assert hanging.calls == len(left) == 3
+        assert all(thread.daemon for thread in left)
 
     async def test_does_not_hide_that_the_run_was_given_up(self, hanging: Hanging):
         task = asyncio.create_task(source(hanging, retry_policy=again(3, timeout=30)).run_async("a"))
@@ -372,15 +332,6 @@ class TestDeadline:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert hanging.calls == 1
-
-    def test_of_a_call_that_hangs_does_not_keep_the_process(self, hanging: Hanging):
-        before = set(threading.enumerate())
-
-        source(hanging, retry_policy=once(DEADLINE)).run(state(search_step()))
-
-        left = set(threading.enumerate()) - before
-        assert left
-        assert all(thread.daemon for thread in left)
 
 
 class TestFallback:
@@ -454,19 +405,10 @@ class TestSwitchedOff:
 
         assert web.run("a")["documents"] == []
 
-    def test_a_source_that_the_request_excludes_calls_nobody(self):
+    @for_each("reached", state(search_step(), sources=("web",), preferred="web"), state(answer_step(asked=("web",))))
+    def test_a_source_that_the_request_excludes_or_a_supplement_leaves_out_calls_nobody(self, reached: State):
         local = Giving(document("a"))
-
-        output = source(local).run(state(search_step(), sources=("web",), preferred="web"))
-
-        assert local.queries == []
-        assert last_search(output).skipped
-
-    def test_a_source_that_a_supplement_leaves_out_calls_nobody(self):
-        local = Giving(document("a"))
-
-        output = source(local).run(state(answer_step(asked=("web",))))
-
+        output = source(local).run(reached)
         assert local.queries == []
         assert last_search(output).skipped
 
@@ -536,20 +478,19 @@ class TestObservedLast:
         assert self.found("b", "a", "c", observed_last=True) == ["c", "b"]
         assert self.found("a", "b", "c", observed_last=True, ranker=TitleMatchRanker()) == ["c", "a"]
 
-    def test_knows_a_document_that_was_observed_repaired(self):
-        half = Document(id="a\ud83d", content="b\udc00")
+    def test_knows_a_document_that_was_observed_repaired_for_json(self):
+        meta = {"title": "\ud800", "url": "b\udfff", "tags": ["d\udc00"]}
+        half = Document(id="a\ud83d", content="A \ud800.", score=float("nan"), meta=meta)
         searching = source(Giving(half, document("c")), observed_last=True)
-        first = searching.run(state(search_step()))["state"]
-
-        second = searching.run(state(observed_step(last_search({"state": first}).documents[0]), search_step()))
-
+        found = last_search(searching.run(state(search_step()))).documents[0]
+        json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False).encode()
+        assert (found.id, found.content, found.score, found.meta["tags"]) == ("a?", "A ?.", None, ["d?"])
+        second = searching.run(state(observed_step(found), search_step()))
         assert [one.id for one in last_search(second).documents] == ["c", "a?"]
 
     def test_of_an_external_source_tells_its_provider_nothing(self):
         provider = Aware(document("a"), document("c"))
-
         reached = source(provider, name="web", external=True, observed_last=True).run(self.SECOND_STEP)
-
         assert [one.id for one in last_search(reached).documents] == ["c", "a"]
         assert provider.passed == [(None, None)]
 

@@ -54,12 +54,6 @@ class TestAnswer:
         assert result["errors"] == []
         assert compose(state(answer_step(forced=True)))["forced"]
 
-    @for_each("last", Step(Action.UNREADABLE, forced=True), answer_step("[1]", label=Label.CORRECT))
-    def test_that_is_empty_or_nothing_but_a_citation_is_an_error(self, last: Step):
-        result = compose(state(observed_step(LOCAL), last))
-
-        assert (result["answer"], result["errors"]) == ("", ["The model gave no answer in words."])
-
     def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
         observed = state(observed_step(LOCAL))
         doubted = answer_step(put_codes("1974 [[1]]", observed), label=Label.INCORRECT)
@@ -70,11 +64,26 @@ class TestAnswer:
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", True)
         assert (result["errors"], [cited["id"] for cited in result["citations"]]) == ([], ["alpha"])
 
-    def test_of_a_run_that_broke_off_before_its_first_reply_is_empty(self):
-        result = compose(state(), error="The server is down.")
-
-        assert (result["answer"], result["label"], result["steps"]) == ("", None, [])
-        assert result["errors"] == ["The server is down."]
+    @for_each(
+        "reached, broken_off, errors",
+        (
+            state(observed_step(LOCAL), Step(Action.UNREADABLE, forced=True)),
+            None,
+            ["The model gave no answer in words."],
+        ),
+        (state(observed_step(LOCAL), answer_step("[1]")), None, ["The model gave no answer in words."]),
+        (state(), "The server is down.", ["The server is down."]),
+        (
+            state(search_step("a", Search("web", "a", error="rate limit")), Step(Action.UNREADABLE, forced=True)),
+            None,
+            ["web: rate limit", "The model gave no answer in words."],
+        ),
+    )
+    def test_that_is_empty_or_nothing_but_a_citation_is_an_error_beside_those_of_sources_and_of_the_run(
+        self, reached: State, broken_off: str | None, errors: list[str]
+    ):
+        result = compose(reached, error=broken_off)
+        assert (result["answer"], result["label"], result["errors"]) == ("", None, errors)
 
     def test_of_a_rewritten_question_keeps_the_one_that_was_typed(self):
         result = compose(State("Who built Aurora?", settings(), typed="Who built it?"))
@@ -84,9 +93,6 @@ class TestAnswer:
 
 
 class TestDocuments:
-    def test_are_those_that_the_model_was_shown(self):
-        assert [shown["id"] for shown in compose(finished())["documents"]] == ["alpha", "delta"]
-
     def test_tell_where_they_come_from_and_where_in_their_file_they_are(self):
         meta = {"heading": "Manual > Installation", "split_id": 2, "split_count": 12, "file_path": "a.pdf"}
         shown = document("alpha", source="web", url="https://example.org/a", step=2, page_number=3, **meta)
@@ -132,17 +138,17 @@ class TestDocuments:
 
         assert sentence(shown) == "Alpha sank in 1974."
 
-    def test_have_texts_and_numbers_for_whatever_metadata_and_empty_ones_without_any(self):
+    def test_have_texts_and_numbers_for_whatever_metadata_and_an_address_only_where_a_reader_may_follow_it(self):
         place = {"file_path": {"a": 1}, "page_number": [1], "heading": ["a"], "split_id": True, "split_count": "2"}
         odd = Document(id="a", meta={"title": ["a"], "url": ["x"], "step": True, **place})
-
-        listed, bare = compose(state(observed_step(odd, Document(id="bare"))))["documents"]
-
-        assert (listed["title"], listed["url"]) == ("['a']", "")
-        assert (bare["title"], bare["content"], bare["url"], bare["score"]) == ("", "", "", None)
-        for each in (listed, bare):
+        script = Document(id="b", meta={"url": "javascript:alert(1)"})
+        posing = Document(id="c", meta={"url": "https://bank.example@evil.example"})
+        listed, bare, *others = compose(state(observed_step(odd, Document(id="bare"), script, posing)))["documents"]
+        assert listed["title"] == "['a']"
+        assert (bare["title"], bare["content"], bare["score"]) == ("", "", None)
+        for each in (listed, bare, *others):
             assert not {"file", "page"} & each.keys()
-            assert (each["heading"], each["position"], each["sentence"]) == (None, None, None)
+            assert (each["heading"], each["position"], each["sentence"], each["url"]) == (None, None, None, "")
 
 
 class TestSteps:
@@ -162,10 +168,10 @@ class TestSteps:
 
 
 class TestCounts:
-    def test_are_those_of_the_paper_and_of_each_source_beside_calls_queries_sent_out_and_trace_as_json(self):
+    def test_are_those_of_the_paper_and_of_each_source_beside_documents_calls_queries_sent_out_and_trace_as_json(self):
         result = compose(finished())
-
         assert json.loads(json.dumps(result)) == result
+        assert [shown["id"] for shown in result["documents"]] == ["alpha", "delta"], "those that the model was shown"
         assert (result["usage"]["llm_calls"], result["usage"]["calls"]) == (2, {"reasoner": 1, "judge": 1})
         assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
         assert result["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
@@ -179,25 +185,16 @@ class TestCounts:
             "sources": {"local": {"total": 2, "used": 1}, "web": {"total": 1, "used": 1}},
         }
 
-    def test_of_a_supplement_use_every_source_that_gave_something(self):
-        reached = state(answer_step(searches=(found(), found(source="web")), source="local+web"))
-
-        counts = compose(reached)["counts"]
-
-        assert (counts["used_local"], counts["used"]) == (1, 2)
-
-    def test_do_not_hold_a_source_that_was_skipped_and_call_local_what_the_pipeline_prefers(self):
+    def test_do_not_hold_a_source_that_was_skipped_call_local_what_the_pipeline_prefers_and_use_all_of_a_supplement(
+        self,
+    ):
         reached = state(answer_step(searches=(Search("web", "q", skipped=True),)))
-
         assert compose(reached)["counts"]["total"] == compose(reached)["usage"]["seconds"] == 0
         assert compose(reached)["steps"][0]["searched"] == []
         assert compose(finished(), preferred="web")["counts"]["total_local"] == 1
-
-
-def test_failures_that_were_survived_are_reported_by_source():
-    reached = state(search_step("a", Search("web", "a", error="rate limit")), answer_step())
-
-    assert compose(reached)["errors"] == ["web: rate limit"]
+        supplement = answer_step(searches=(found(), found(source="web")), source="local+web")
+        counts = compose(state(supplement))["counts"]
+        assert (counts["used_local"], counts["used"]) == (1, 2)
 
 
 class TestCitations:
@@ -286,16 +283,3 @@ class TestWhenUnsure:
         assert AnswerComposer().run(reached)["result"]["answer"] == "1812"
         with pytest.raises(ValueError, match="when_unsure is 'maybe'"):
             AnswerComposer(when_unsure="maybe")  # type: ignore[arg-type]
-
-
-def test_only_an_address_that_a_reader_may_follow_is_passed_on():
-    pages = [
-        replace(document(str(number)), meta={"source": "web", "url": url})
-        for number, url in enumerate(
-            ["https://ok.example/", "javascript:alert(1)", "https://bank.example@evil.example"]
-        )
-    ]
-
-    result = compose(state(observed_step(*pages), answer_step("1974")))
-
-    assert [each["url"] for each in result["documents"]] == ["https://ok.example/", "", ""]

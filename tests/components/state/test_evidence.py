@@ -43,7 +43,7 @@ def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_
     ]
 
 
-def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_of_the_question_and_a_heading_is_none():
+def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading_is_none_and_five_are_most():
     text = "Petrel lamp\nLighting\nThe lamps shone.\nA lamp burnt oil.\nOn lighting a lamp."
     lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})
     run = replace(state(search("lamp", lit), read((lit, "A lamp burnt oil."))), question="lamp")
@@ -52,8 +52,6 @@ def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_of_the_qu
 
     assert found == ["A lamp burnt oil.", "The lamps shone.", "On lighting a lamp."]
 
-
-def test_there_are_at_most_five_sentences_and_none_twice():
     sentences = [(MANY, f"Sentence {n} is short.") for n in range(9)]
 
     found = [one.sentence for one in find_evidence(state(search("9", LAMP), read(*sentences, *sentences)))]

@@ -40,13 +40,16 @@ class TestImmutability:
 
 
 class TestSteps:
-    def test_a_state_without_a_step_names_what_is_missing(self):
+    def test_a_search_searches_for_its_query_and_a_supplement_for_the_question_and_only_the_last_is_changed(self):
         with pytest.raises(ValueError, match="a Reasoner must come before"):
             _ = state().step
 
-    def test_a_search_searches_for_its_query_and_a_supplement_for_the_question(self):
         assert state(search_step("aurora")).query == "aurora"
         assert state(search_step("aurora"), answer_step()).query == QUESTION
+
+        reached = state(search_step("a"), search_step("b")).with_last(note="here")
+
+        assert [step.note for step in reached.steps] == ["", "here"]
 
     def test_every_reply_counts_and_searches_come_in_the_order_in_which_they_were_made(self):
         first, second, third = found(query="a"), found(query="b"), found(query="c")
@@ -61,11 +64,6 @@ class TestSteps:
         assert state(observed_step(alpha), observed_step(beta, again)).observed == (alpha, beta)
         assert state(observed_step(local), observed_step(archive)).observed == (local, archive)
         assert state(search_step("a", found(document("alpha")))).observed == ()
-
-    def test_only_the_last_step_is_changed(self):
-        reached = state(search_step("a"), search_step("b")).with_last(note="here")
-
-        assert [step.note for step in reached.steps] == ["", "here"]
 
     def test_an_event_carries_the_number_of_its_step(self):
         reached = state().with_event("rewritten").with_step(search_step()).with_event("thought", text="hm")

@@ -76,17 +76,20 @@ def test_those_that_were_measured_with_stay_as_they_were():
 
 
 class TestStrips:
-    def test_of_few_sentences_are_about_equally_long_and_stand_in_the_text(self):
-        text = "One is. Two is.\n\nThree is.  Four is. Five is. Six is. Seven is."
-
-        assert split_strips(text, 3) == ["One is. Two is.", "Three is.  Four is.", "Five is. Six is. Seven is."]
-
-    @for_each("text", "One is.", "One is. Two is.")
-    def test_one_or_two_sentences_are_one(self, text: str):
-        assert split_strips(text, 1) == [text]
-
-    def test_a_blank_text_has_no_strips(self):
-        assert split_strips(" \n", 3) == []
+    @for_each(
+        "text, sentences, strips",
+        (
+            *("One is. Two is.\n\nThree is.  Four is. Five is. Six is. Seven is.", 3),
+            ["One is. Two is.", "Three is.  Four is.", "Five is. Six is. Seven is."],
+        ),
+        ("One is.", 1, ["One is."]),
+        ("One is. Two is.", 1, ["One is. Two is."]),
+        (" \n", 3, []),
+    )
+    def test_of_few_sentences_are_about_equally_long_and_one_or_two_are_one(
+        self, text: str, sentences: int, strips: list[str]
+    ):
+        assert split_strips(text, sentences) == strips
 
     @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))
     def test_nothing_is_lost(self, text: str, sentences: int):

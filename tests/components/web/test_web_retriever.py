@@ -43,12 +43,6 @@ class TestTheWeb:
         assert [document.content for document in found] == ["The web on the prize."]
         assert CALLS["outside"] == [{"query": "prize", "top_k": 3, "filters": None}]
 
-    def test_reports_that_queries_leave_this_machine(self):
-        index("default")
-
-        assert not web().stays_local
-        assert web().provider == "ScriptedRetriever"
-
     async def test_may_be_a_search_that_takes_no_number_of_results_and_no_turn_of_the_loop(self, ask: Any):
         class Plain:
             def run(self, query: str) -> dict[str, Any]:
@@ -72,12 +66,6 @@ class TestAStandIn:
         assert [document.id for document in found] == ["stand-in"]
         assert "outside" not in CALLS
 
-    def test_keeps_queries_local(self):
-        index("stand-in")
-
-        assert web("stand-in").stays_local
-        assert web("stand-in").provider == "stand-in index"
-
     async def test_is_the_demos_own_while_there_is_only_the_demo(self, ask: Any):
         found = await ask(web(), "lighthouse", top_k=2)
 
@@ -95,16 +83,15 @@ class TestAStandIn:
         assert not retriever.stays_local
         assert len(CALLS["outside"]) == 1
 
-    def test_of_the_demo_is_none_for_an_index_that_the_pipeline_names(self):
-        index("mydocs")
-
-        assert not web(local_index="mydocs").stays_local
-
-    def test_of_the_demo_stays_while_the_pipeline_names_the_demo(self, monkeypatch: pytest.MonkeyPatch):
-        index("default")
+    def test_keeps_queries_local_and_is_that_of_the_demo_only_where_the_pipeline_names_no_other_index(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        for name in ("default", "mydocs", "stand-in"):
+            index(name)
         monkeypatch.setenv("PREFRAG_INDEX", "default")
-
-        assert web(local_index="demo").stays_local
+        assert (web().stays_local, web().provider) == (False, "ScriptedRetriever")
+        assert (web("stand-in").stays_local, web("stand-in").provider) == (True, "stand-in index")
+        assert [web(local_index=name).stays_local for name in ("mydocs", "demo")] == [False, True]
 
     def test_that_does_not_exist_is_named_at_the_start(self):
         with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):

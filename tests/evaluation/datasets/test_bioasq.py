@@ -25,14 +25,11 @@ def test_only_yes_no_questions_are_read() -> None:
     assert (second.answers, second.supporting_ids) == (("no",), ("44444444", "22222222"))
 
 
-def test_a_passage_is_all_snippets_of_an_abstract_once() -> None:
+def test_a_passage_is_all_snippets_of_an_abstract_once_and_without_any_those_listed_are_gold(tmp_path: Path) -> None:
     passages = {passage.id: passage for passage in read_passages(FILE)}
     assert list(passages) == ["22222222", "11111111", "44444444"]
     assert passages["22222222"].content == "Brenholmin inhibits quillase in vitro. No other enzyme was affected."
     assert passages["22222222"].meta == {"title": "PMID 22222222"}
-
-
-def test_without_snippets_the_listed_abstracts_are_the_gold_ones(tmp_path: Path) -> None:
     record = json.loads(FILE.read_text())["questions"][0]
     (tmp_path / "b.json").write_text(json.dumps({"questions": [{**record, "snippets": []}]}))
     assert load_questions(tmp_path / "b.json")[0].supporting_ids == ("11111111", "22222222", "33333333")
@@ -51,17 +48,12 @@ def test_the_answer_is_read_however_a_year_writes_it(tmp_path: Path, answer: obj
     ({"exact_answer": None}, "'exact_answer' must be yes or no, not None"),
     ({"exact_answer": [["yes"]]}, "'exact_answer' must be yes or no"),
     ({"snippets": [{"text": "No address."}]}, "it lacks 'document'"),
+    # As in a test set without answers.
+    ({}, "it lacks 'exact_answer'"),
 )
 def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
     other, record = json.loads(FILE.read_text())["questions"][1:]
-    (tmp_path / "b.json").write_text(json.dumps({"questions": [other, {**record, **changes}]}))
+    changed = {**record, **changes} if changes else {key: record[key] for key in record if key != "exact_answer"}
+    (tmp_path / "b.json").write_text(json.dumps({"questions": [other, changed]}))
     with pytest.raises(ValueError, match=f"b.json, question 2: {reason}"):
-        load_questions(tmp_path / "b.json")
-
-
-def test_a_test_set_without_answers_is_refused(tmp_path: Path) -> None:
-    record = json.loads(FILE.read_text())["questions"][0]
-    del record["exact_answer"]
-    (tmp_path / "b.json").write_text(json.dumps({"questions": [record]}))
-    with pytest.raises(ValueError, match="question 1: it lacks 'exact_answer'"):
         load_questions(tmp_path / "b.json")

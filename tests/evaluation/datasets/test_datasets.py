@@ -63,14 +63,10 @@ def test_a_file_in_no_known_form_is_refused(tmp_path: Path, content: str) -> Non
         load_questions(tmp_path / "x.json")
 
 
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(FileNotFoundError, match="no file or folder .*nowhere"):
-        load_questions("nowhere.json")
-    with pytest.raises(FileNotFoundError, match="no file or folder .*nowhere"):
-        list(read_passages("nowhere.json"))
-
-
-def test_an_unknown_format_is_named() -> None:
+def test_a_missing_file_and_an_unknown_format_are_named() -> None:
+    for read in (load_questions, lambda path: list(read_passages(path))):
+        with pytest.raises(FileNotFoundError, match="no file or folder .*nowhere"):
+            read("nowhere.json")
     with pytest.raises(ValueError, match="no format 'squad': choose auto or one of jsonl"):
         load_questions(PUBLISHED / "musique/musique_ans_v1.0_dev.jsonl", format="squad")
 
@@ -81,15 +77,12 @@ def test_a_corpus_has_no_questions(file: str) -> None:
         load_questions(PUBLISHED / file)
 
 
-def test_a_limit_takes_the_first_questions() -> None:
+def test_a_limit_takes_the_first_questions_and_leaves_what_is_behind_it_unread(tmp_path: Path) -> None:
     file = PUBLISHED / "hotpotqa/hotpot_dev_distractor_v1.json"
     assert [question.id for question in load_questions(file, limit=1)] == ["5a7f00b455429930675135f1"]
     assert len(load_questions(file, limit=10)) == 2
     with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         load_questions(file, limit=0)
-
-
-def test_a_limit_leaves_what_is_behind_it_unread(tmp_path: Path) -> None:
     lines = (PUBLISHED / "musique/musique_ans_v1.0_dev.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "m.jsonl").write_text(lines[0] + "broken")
     assert len(load_questions(tmp_path / "m.jsonl", limit=1)) == 1

@@ -58,23 +58,16 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
     assert calls_by_caller(result) == {"reasoner": 3, "judge": 1}
 
 
-def test_a_document_that_was_shown_twice_is_one():
-    result = compose(state(observed_step(ALPHA, BETA), observed_step(ALPHA), answer_step()))
-
-    assert counts(result)["documents_per_question"] == 2
-
-
-def test_a_run_of_which_nothing_is_left_took_nothing():
-    assert set(counts({}).values()) == {0}
-    assert calls_by_caller({}) == {}
-
-
-def test_an_answer_that_was_forced_and_one_that_was_not_found():
-    doubted = state(observed_step(ALPHA), answer_step("1974", forced=True))
-
-    assert counts(compose(doubted))["forced"] == 1
-    assert counts(compose(doubted))["not_found"] == 0
+def test_forced_answers_those_not_found_and_failed_searches_count_and_a_document_shown_twice_once():
+    doubted = state(observed_step(ALPHA, BETA), observed_step(ALPHA), answer_step("1974", forced=True))
+    doubted = doubted.with_event("found", source="web", error="timed out").with_event(
+        "found", source="local", error=None
+    )
+    counted = counts(compose(doubted))
+    assert (counted["forced"], counted["not_found"]) == (1, 0)
+    assert (counted["failed_searches"], counted["documents_per_question"]) == (1, 2)
     assert counts(compose(doubted, when_unsure="say_so"))["not_found"] == 1
+    assert (set(counts({}).values()), calls_by_caller({})) == ({0}, {}), "a run of which nothing is left"
 
 
 def reflector(chat_generator: ScriptedChatGenerator) -> SelfReflector:
@@ -86,10 +79,6 @@ def reviewer(chat_generator: ScriptedChatGenerator) -> AnswerReviewer:
 
 
 class TestUnparsable:
-    def test_a_verdict_of_the_judge(self):
-        assert count_unparsable(compose(judged("Well, it depends."))) == 2, "the judge is called once more"
-        assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
-
     @for_each(
         "part, reply, count",
         (reflector, "Hm.", 2),
@@ -102,32 +91,18 @@ class TestUnparsable:
     )
     def test_a_label_of_the_reflector_a_review_and_a_critique_of_a_passage(self, part: Any, reply: str, count: int):
         steps = [observed_step(ALPHA)] if part is PassageCritic else [observed_step(ALPHA), answer_step()]
-
         assert count_unparsable(compose(after(part(model(reply)).run(state(*steps))))) == count
 
-    def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not(self):
+    def test_a_verdict_of_the_judge_and_a_follow_up_question_that_was_not_rewritten(self):
+        assert count_unparsable(compose(judged("Well, it depends."))) == 2, "the judge is called once more"
+        assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
+        for question, count in ((None, 1), ("Which prize?", 0)):
+            reached = state(observed_step(ALPHA), answer_step()).with_event("rewritten", question=question)
+            assert count_unparsable(compose(reached)) == count
+
+    def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not_but_no_unknown_action(self):
         traced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")
         untraced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("exhausted", replies=4)
-
         assert count_unparsable(compose(traced)) == count_unparsable(compose(untraced)) == 1
-
-    def test_a_follow_up_question_that_was_not_rewritten(self):
-        answered = state(observed_step(ALPHA), answer_step())
-
-        assert count_unparsable(compose(answered.with_event("rewritten", question=None))) == 1
-        assert count_unparsable(compose(answered.with_event("rewritten", question="Which prize?"))) == 0
-
-    def test_an_unknown_action_could_be_read(self):
-        result = compose(state(Step(Action.UNKNOWN_ACTION, tool="Calculator"), answer_step()))
-
-        assert counts(result)["unknown_actions"] == 1
-        assert counts(result)["unparsable"] == 0
-
-
-def test_searches_that_failed_and_were_survived():
-    reached = state(observed_step(ALPHA), answer_step())
-    reached = reached.with_event("found", source="web", error="timed out").with_event(
-        "found", source="local", error=None
-    )
-
-    assert counts(compose(reached))["failed_searches"] == 1
+        unknown = counts(compose(state(Step(Action.UNKNOWN_ACTION, tool="Calculator"), answer_step())))
+        assert (unknown["unknown_actions"], unknown["unparsable"]) == (1, 0)

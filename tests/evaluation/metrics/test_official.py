@@ -80,13 +80,12 @@ class TestHotpotQa:
 
 
 class TestTwoWiki:
-    def test_takes_each_score_from_its_own_best_alias(self):
+    def test_takes_each_score_from_its_own_best_alias_and_yes_and_no_as_hotpotqa_does(self):
         # Against "Duke": precision 1/3, recall 1, F1 1/2. Against "Duke Y Z W V": precision 2/3, recall 2/5, F1 1/2.
         scores = two_wiki("Duke Y Q", ["Duke", "Duke Y Z W V", "the man"])
 
         assert scores == pytest.approx({"em": 0, "f1": 0.5, "precision": 2 / 3, "recall": 1})
 
-    def test_scores_yes_and_no_as_hotpotqa_does(self):
         assert two_wiki("yes it is", ["yes"])["f1"] == 0
         assert two_wiki("Yes.", ["no", "yes"])["f1"] == 1
 
@@ -130,7 +129,7 @@ class TestBioasq:
     def test_accuracy_reads_the_word_out_of_the_answer(self, answer: str, gold: str, right: float):
         assert bioasq(answer, gold) == {"accuracy": right}
 
-    def test_macro_f1_counts_a_wrong_answer_against_both_labels(self):
+    def test_macro_f1_counts_a_wrong_answer_against_both_labels_and_one_without_questions_as_zero(self):
         # 3 of 4 yes and 1 of 2 no are right, so 2 are wrong. F1 of yes is 6 / (6 + 2), of no 2 / (2 + 2).
         run = [("yes", 1.0)] * 3 + [("yes", 0.0), ("no", 1.0), ("no", 0.0)]
 
@@ -138,7 +137,6 @@ class TestBioasq:
             {"official_f1_yes": 0.75, "official_f1_no": 0.5, "official_macro_f1": 0.625}
         )
 
-    def test_a_label_that_no_question_has_counts_as_zero(self):
         assert bioasq_macro_f1([("yes", 1.0)])["official_macro_f1"] == 0.5
         assert bioasq_macro_f1([("no", 0.0)])["official_macro_f1"] == 0
         assert bioasq_macro_f1([]) == {}
@@ -204,13 +202,11 @@ def test_for_bioasq_an_answer_with_both_words_is_right_with_the_authors_and_wron
     assert answer_scores(question, answer)["acc"] == ours
 
 
-def test_elsewhere_their_acc_is_ours():
+def test_elsewhere_their_acc_is_ours_but_their_f1_is_zero_where_normalisation_leaves_no_words():
     question = Question("1", "Where?", ("no",), dataset="musique")
 
     assert authors_scores(question, "Norway")["authors_acc"] == answer_scores(question, "Norway")["acc"] == 1
 
-
-def test_their_f1_is_zero_where_normalisation_leaves_no_words_and_ours_agrees_with_the_exact_match():
     question = Question("1", "Which vitamin?", ("A",))
 
     assert authors_scores(question, "A") == {"authors_acc": 1, "authors_em": 1, "authors_f1": 0}

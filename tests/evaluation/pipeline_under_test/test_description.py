@@ -87,14 +87,14 @@ def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monk
     assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
 
 
-def test_variables_that_the_yaml_reads_are_part_of_its_digest(monkeypatch: pytest.MonkeyPatch):
+def test_variables_of_the_yaml_are_in_its_digest_and_the_environments_model_is_described_without_what_is_secret(
+    monkeypatch: pytest.MonkeyPatch,
+):
     before = setup("prefrag_elasticsearch").config["pipeline_sha256"]
     monkeypatch.setenv("PREFRAG_INDEX", "another")
 
     assert setup("prefrag_elasticsearch").config["pipeline_sha256"] != before
 
-
-def test_the_environments_model_is_described_without_what_is_secret(monkeypatch: pytest.MonkeyPatch):
     assert setup().config["llm"] == setup(llm="reader").config["llm"]
     monkeypatch.setenv("PREFRAG_LLM_GGUF", "/models/small.gguf")
     assert setup().config["llm"] == {"kind": "embedded", "model": "small.gguf"}

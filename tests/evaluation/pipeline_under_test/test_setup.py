@@ -48,9 +48,12 @@ class TestPrompts:
 
 
 class TestCorpora:
-    def test_a_pipeline_with_two_sources_gets_the_corpus_split(self, corpus: Path, dev: Path):
-        ended = evaluation.run("prefrag", dev, corpus=corpus, llm="simulated", progress=False)
-
+    @for_each("loaded", False, True)
+    def test_a_pipeline_with_two_sources_gets_the_corpus_split_also_if_it_is_loaded_already(
+        self, corpus: Path, dev: Path, loaded: bool
+    ):
+        pipeline = load("prefrag") if loaded else "prefrag"
+        ended = evaluation.run(pipeline, dev, corpus=corpus, llm="simulated", progress=False)
         assert shown(ended.predictions[0]) >= {("p1", "local"), ("p2", "web")}
         assert ("p2", "local") not in shown(ended.predictions[0])
         assert (ended.metrics["acc"], ended.metrics["recall"]) == (100, 100)
@@ -126,13 +129,12 @@ class TestCorpora:
         assert setup("prefrag", corpus=corpus, web="ddgs").gold_missing(chosen) is None
         assert setup("no_retrieval", corpus=corpus).gold_missing(chosen) is None
 
-    def test_the_corpus_of_other_questions_is_refused_before_the_first_run(self, dev: Path, tmp_path: Path):
+    def test_the_corpus_of_other_questions_or_an_absent_one_is_refused_before_the_first_run(
+        self, dev: Path, tmp_path: Path
+    ):
         other = jsonl(tmp_path / "other.jsonl", {**BOTH, "id": "elsewhere"})
-
         with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus of"):
             evaluation.run("prefrag", dev, corpus=other, progress=False, **SERVER)
-
-    def test_an_absent_one_is_an_error(self, tmp_path: Path):
         with pytest.raises(FileNotFoundError, match="nothing.jsonl"):
             setup(corpus=tmp_path / "nothing.jsonl")
 
@@ -209,10 +211,3 @@ class TestModel:
             assert "PREFRAG_JUDGE_GGUF" not in os.environ
         assert os.environ["PREFRAG_LLM_GGUF"] == "a"
         assert ready.config["llm"] == {"kind": "embedded", "model": "small.gguf"}
-
-
-class TestPipelines:
-    def test_may_be_loaded_already_and_are_still_changed(self, corpus: Path, dev: Path):
-        ended = evaluation.run(load("prefrag"), dev, corpus=corpus, llm="simulated", progress=False)
-
-        assert ended.metrics["acc"] == 100

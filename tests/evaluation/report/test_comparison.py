@@ -54,14 +54,6 @@ def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp
     assert other_way.differences["total"].words == "better: fewer"
 
 
-def test_pairing_sees_what_two_separate_intervals_do_not(tmp_path: Path) -> None:
-    comparison = compare_two(tmp_path, 26, 20)
-
-    intervals = score_intervals([comparison.other, comparison.run])
-    assert intervals["react", "acc"].high > intervals["prefrag", "acc"].low
-    assert comparison.differences["acc"].verdict == "better"
-
-
 LINES = predictions(20)
 OTHERS = [{**LINES[0], "question": "Who burnt q000?"}, {**LINES[1], "answers": ["Alpha"]}, *LINES[2:]]
 
@@ -88,10 +80,13 @@ def test_questions_are_paired_by_id_and_the_others_are_named(
         assert comparison.differences["acc"].interval.mean == 0.0
 
 
-def test_no_verdict_over_a_handful_of_questions(tmp_path: Path) -> None:
-    comparison = compare_two(tmp_path, predictions(20, 20), predictions(0, 20))
-
-    assert comparison.differences["acc"].words == "too few questions"
+def test_pairing_sees_what_two_separate_intervals_do_not_but_nothing_in_a_handful_of_questions(tmp_path: Path) -> None:
+    comparison = compare_two(tmp_path, 26, 20)
+    intervals = score_intervals([comparison.other, comparison.run])
+    assert intervals["react", "acc"].high > intervals["prefrag", "acc"].low
+    assert comparison.differences["acc"].verdict == "better"
+    few = compare_two(tmp_path / "few", predictions(20, 20), predictions(0, 20))
+    assert few.differences["acc"].words == "too few questions"
 
 
 def test_every_measure_has_an_exact_test(tmp_path: Path) -> None:

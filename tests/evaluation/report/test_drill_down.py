@@ -41,21 +41,19 @@ def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
     assert [run["right"] for run in found["runs"]] == ["0-", "-1"]
 
 
-def test_a_trace_holds_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
-    trace = drill(tmp_path, [prediction("x", True)], [prediction("x", False)])[1]["traces"][1][0]
-
+def test_a_trace_holds_each_step_with_its_verdict_marks_gold_and_names_a_failure(tmp_path: Path) -> None:
+    failed = prediction("y", True, error="the server is gone")
+    traces = drill(tmp_path, [prediction("x", True), prediction("y", True)], [prediction("x", False), failed])[1][
+        "traces"
+    ]
+    trace = traces[1][0]
     assert (trace["answer"], trace["label"], trace["gold"]) == ("Beta", "CORRECT", [1, 2])
     search, answer = trace["steps"]
     assert search["query"] == "builder of x"
     assert search["verdict"] == "keep what was found (the first retrieval is not judged)"
     assert search["documents"] == [["Gold of x", 1], ["Other of x", 0]]
     assert answer == {"thought": "I know it.", "answer": "Beta", "label": "CORRECT"}
-
-
-def test_a_failed_question_has_its_error(tmp_path: Path) -> None:
-    _, found = drill(tmp_path, [prediction("x", True)], [prediction("x", True, error="the server is gone")])
-
-    assert found["traces"][0][0] == {"gold": [0, 2], "errors": ["the server is gone"]}
+    assert traces[0][1] == {"gold": [0, 2], "errors": ["the server is gone"]}
 
 
 def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:

@@ -59,14 +59,12 @@ def test_every_difference_is_a_line_with_both_p_values(tables: Path) -> None:
     assert 0 < float(lines[0]["p"]) <= float(lines[0]["p corrected"]) < 0.001
 
 
-def test_the_page_lists_the_files(tables: Path) -> None:
+def test_the_page_lists_the_files_and_special_characters_are_text_in_latex(tables: Path):
     page = (tables.parent / "report.html").read_text()
 
     for file in tables.iterdir():
         assert f"<code>tables/{file.name}</code>" in page
 
-
-def test_special_characters_are_text_in_latex() -> None:
     assert escape_latex("a_b 5% {x} \\y \N{MINUS SIGN}3 ~^ $ # [z]") == (
         r"a\_b 5\% \{x\} \textbackslash{}y $-$3 \textasciitilde{}\textasciicircum{} \$ \# {[}z{]}"
     )

@@ -8,43 +8,25 @@ from prefrag.evaluation.report.settings import Setting
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
-def test_what_all_settings_share_is_not_repeated(tmp_path: Path) -> None:
+def test_what_all_settings_share_is_not_repeated_but_a_top_k_that_a_method_has_for_itself(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4))
     write_run(tmp_path / "b", predictions(2, 4), llm={**SIMULATED, "judge_error": 0.2})
-
     first, second = group_by_setting(read_runs([tmp_path]))
-
     assert {first.text, second.text} == {"judge error 0", "judge error 0.2"}
     assert {"k 5", "simulated reader", "distraction 0"} <= first.known
-
-
-def test_a_top_k_that_a_method_has_for_itself_is_not_shared(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(2, 4))
-    write_run(tmp_path / "b", predictions(2, 4), pipeline="react")
-    write_run(tmp_path / "c", predictions(2, 4), pipeline="dr_rag_qdc", top_k=6)
-
-    ((setting, runs),) = group_by_setting(read_runs([tmp_path])).items()
-
+    write_run(tmp_path / "own" / "a", predictions(2, 4))
+    write_run(tmp_path / "own" / "b", predictions(2, 4), pipeline="react")
+    write_run(tmp_path / "own" / "c", predictions(2, 4), pipeline="dr_rag_qdc", top_k=6)
+    ((setting, runs),) = group_by_setting(read_runs([tmp_path / "own"])).items()
     assert (setting.text, len(runs)) == ("k 5", 3)
     assert "k 5" not in setting.known
-
-
-def test_a_method_without_a_judge_stands_with_the_others(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(2, 4), pipeline="vanilla_mix", judged=False)
-    write_run(tmp_path / "b", predictions(2, 4), judged=True, llm={**SIMULATED, "judge_error": 0.2})
-
-    ((setting, runs),) = group_by_setting(read_runs([tmp_path])).items()
-
-    assert (setting.get("judge error"), [run.judge_error for run in runs]) == (0.2, [None, 0.2])
 
 
 def test_the_usual_setting_comes_first_among_those_of_one_size(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4), top_k=3)
     write_run(tmp_path / "b", predictions(2, 4))
     write_run(tmp_path / "c", predictions(2, 4), llm={**SIMULATED, "distraction": 0.02})
-
     first, *_ = group_by_setting(read_runs([tmp_path]))
-
     assert first.text == "k 5, distraction 0"
 
 
@@ -75,15 +57,16 @@ def test_only_what_alone_differs_varies(tmp_path: Path) -> None:
 
 def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_path: Path) -> None:
     judge, choice = {**SIMULATED, "source_choice": None}, {**SIMULATED, "judge_error": 0.0, "source_choice": "drawn"}
-    write_run(tmp_path / "a", predictions(2, 4), judged=True, llm=judge)
-    write_run(tmp_path / "b", predictions(2, 4), judged=True, llm={**judge, "judge_error": 0.1})
-    write_run(tmp_path / "c", predictions(2, 4), pipeline="react", judged=False, llm=choice)
-    write_run(
-        tmp_path / "d", predictions(2, 4), pipeline="react", judged=False, llm={**choice, "source_choice": "last"}
-    )
-    write_run(tmp_path / "e", predictions(2, 4), pipeline="vanilla_mix", judged=False, llm=judge)
-
+    for name, pipeline, judged, llm in (
+        ("a", "prefrag", True, judge),
+        ("b", "prefrag", True, {**judge, "judge_error": 0.1}),
+        ("c", "react", False, choice),
+        ("d", "react", False, {**choice, "source_choice": "last"}),
+        ("e", "vanilla_mix", False, judge),
+    ):
+        write_run(tmp_path / name, predictions(2, 4), pipeline=pipeline, judged=judged, llm=llm)
     found = group_by_setting(read_runs([tmp_path]))
-
     assert [run.name for run in next(iter(found.values()))] == ["e", "c", "a"]
     assert sorted(len(held) for held in found.values()) == [1, 1, 3]
+    ((setting, runs),) = group_by_setting(read_runs([tmp_path / "b", tmp_path / "e"])).items()
+    assert (setting.get("judge error"), [run.judge_error for run in runs]) == (0.1, [None, 0.1])

@@ -18,7 +18,7 @@ def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
     assert interval.n == 200
 
 
-def test_the_same_values_give_the_same_interval_alone_or_beside_others() -> None:
+def test_the_same_values_give_the_same_interval_alone_or_beside_others_and_rounding_is_no_difference():
     values = np.random.default_rng(1).normal(size=(50, 3))
 
     (alone,) = intervals(values[:, 1:2])
@@ -27,8 +27,6 @@ def test_the_same_values_give_the_same_interval_alone_or_beside_others() -> None
     assert (beside.mean, beside.low, beside.high) == pytest.approx((alone.mean, alone.low, alone.high), abs=1e-8)
     assert intervals(values) == intervals(values)
 
-
-def test_what_rounding_leaves_of_a_sum_is_no_difference() -> None:
     # Equal values, added in 10,000 orders and with different weights, give means that differ in the last bit.
     (interval,) = intervals(np.full((50, 1), 0.1))
 

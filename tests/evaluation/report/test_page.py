@@ -58,14 +58,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return page.read_text(), (tmp_path / "report" / "report.md").read_text()
 
 
-def test_the_page_needs_nothing_from_outside(report: tuple[str, str]) -> None:
+def test_the_page_needs_nothing_from_outside_and_gives_ids_once(report: tuple[str, str]) -> None:
     page, _ = report
-
     assert not re.search(r"https?:|@import", page)
     for tag, attributes in Tags(page).tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
         for name in ("src", "href", "xlink:href"):
             assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+    ids = [attributes["id"] for _, attributes in Tags(page).tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
 
 
 def test_what_others_wrote_is_text(report: tuple[str, str]) -> None:
@@ -80,12 +81,6 @@ def test_what_others_wrote_is_text(report: tuple[str, str]) -> None:
     assert "b" not in {tag for tag, _ in tags.tags}
     assert json.loads(tags.data)["datasets"]["musique"][0]["q"] == HOSTILE
     assert "<script" not in re.sub(r"\\<", "", markdown)
-
-
-def test_ids_are_given_once(report: tuple[str, str]) -> None:
-    ids = [attributes["id"] for _, attributes in Tags(report[0]).tags if "id" in attributes]
-
-    assert len(ids) == len(set(ids))
 
 
 @pytest.mark.usefixtures("_without_plots")

@@ -126,35 +126,22 @@ def test_a_table_has_a_line_for_each_method(
     assert [row.label for row in tables(tmp_path)[table].rows][1:] == labels
 
 
-def test_a_dataset_of_yes_and_no_has_accuracy_alone(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30, dataset="bioasq"), dataset="bioasq")
-
-    assert tables(tmp_path)["overall"].columns == ("Acc",)
-
-
-def test_models_have_blocks_of_their_own(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
+def test_models_have_blocks_of_their_own_and_a_number_that_was_not_measured_is_a_dash(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", predictions(30))
+    assert set(tables(tmp_path)) == {"overall", "counts", "recall"}, "others would have no runs"
+    (folder / "metrics.json").write_text('{"acc": 75.0}')
     write_run(tmp_path / "b", predictions(20), llm=SERVER)
-
     table = tables(tmp_path)["overall"]
-
-    assert [row.label for row in table.rows if row.cells] == ["prefrag", "prefrag"]
+    unmeasured, served = (line for line, row in zip(lines(table), table.rows, strict=True) if row.cells)
+    assert (unmeasured, served[0]) == (("prefrag", "75.0", DASH, DASH, DASH), "prefrag")
     headings = [row.label for row in table.rows if not row.cells]
     assert "simulated" in headings[0]
     assert headings[1] == "glm"
 
 
-def test_a_number_that_was_not_measured_is_a_dash(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "a", predictions(30))
-    (folder / "metrics.json").write_text('{"acc": 75.0}')
-
-    assert lines(tables(tmp_path)["overall"])[1] == ("prefrag", "75.0", DASH, DASH, DASH)
-
-
-def test_tables_without_runs_are_not_there(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(30))
-
-    assert set(tables(tmp_path)) == {"overall", "counts", "recall"}
+def test_a_dataset_of_yes_and_no_has_accuracy_alone(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(30, dataset="bioasq"), dataset="bioasq")
+    assert tables(tmp_path)["overall"].columns == ("Acc",)
 
 
 def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> None:
@@ -296,16 +283,10 @@ def test_the_shares_of_the_split_are_those_of_the_gold_passages(tmp_path: Path) 
     assert table.columns[-1] == "Neither half alone"
 
 
-def test_a_corpus_that_is_gone_has_dashes(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(1, 4), corpus=str(tmp_path / "gone.jsonl"))
-
-    table = shares(tmp_path)
-
+def test_a_corpus_that_is_gone_has_dashes_and_a_whole_one_no_shares(tmp_path: Path) -> None:
+    write_run(tmp_path / "a" / "run", predictions(1, 4), corpus=str(tmp_path / "gone.jsonl"))
+    write_run(tmp_path / "b" / "run", predictions(1, 4), split=False)
+    table = shares(tmp_path / "a")
     assert table is not None
     assert [cell.text for cell in table.rows[0].cells] == ["4", *[DASH] * 5]
-
-
-def test_a_whole_corpus_has_no_shares(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(1, 4), split=False)
-
-    assert shares(tmp_path) is None
+    assert shares(tmp_path / "b") is None

@@ -58,20 +58,17 @@ def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     assert read.model == "reader, no language model, files 1f, threshold 0.6"
 
 
-def test_without_metrics_they_are_worked_out_and_the_run_is_marked(tmp_path: Path) -> None:
-    (run,) = read_runs([write_run(tmp_path / "run", predictions(1, 4), metrics=False)])
-
-    assert run.value(ACC) == 25.0
-    assert "did not finish" in run.warnings[0]
-
-
-def test_metrics_that_are_not_those_of_the_predictions_are_named(tmp_path: Path) -> None:
+def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any_they_are_worked_out(
+    tmp_path: Path,
+) -> None:
     folder = write_run(tmp_path / "run", predictions(1, 4))
     (folder / "metrics.json").write_text(json.dumps({"n": 4, "acc": 90.0}))
-
     (run,) = read_runs([folder])
-
     assert run.warnings == ("metrics.json states acc 90, its predictions give 25.0",)
+    (folder / "metrics.json").unlink()
+    (run,) = read_runs([folder])
+    assert run.value(ACC) == 25.0
+    assert "did not finish" in run.warnings[0]
 
 
 def test_a_question_that_failed_is_wrong_and_counted_and_scores_that_a_line_lacks_are_worked_out(
@@ -95,21 +92,16 @@ def test_gold_passages_that_the_corpus_lacks_are_in_the_note(tmp_path: Path) -> 
     assert warnings == {"a": ("gold passages not in the corpus: 2 (questions: 1)",), "b": (), "c": ()}
 
 
-def test_a_last_line_that_was_never_finished_is_left_out(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", predictions(1, 2))
+def test_a_last_line_that_was_never_finished_is_left_out_and_whole_predictions_are_read_again_by_id(
+    tmp_path: Path,
+) -> None:
+    lines = predictions(1, 3, question="Où est Zoë?")
+    folder = write_run(tmp_path / "run", lines)
     with (folder / "predictions.jsonl").open("a") as file:
         file.write('{"id": "q0')
-
     (run,) = read_runs([folder])
-
-    assert len(run.predictions) == 2
+    assert len(run.predictions) == 3
     assert "incomplete and left out" in run.warnings[0]
-
-
-def test_whole_predictions_are_read_again_by_id(tmp_path: Path) -> None:
-    lines = predictions(1, 3, question="Où est Zoë?")
-    (run,) = read_runs([write_run(tmp_path / "run", lines)])
-
     assert list(run.full(["q002", "q000"])) == [lines[2], lines[0]]
 
 

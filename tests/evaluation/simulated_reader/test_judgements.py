@@ -131,17 +131,15 @@ class TestAsJudgeAndReviewer:
 
         assert [one / seeds for one in wrong] == pytest.approx([0.3, 0.3], abs=off)
 
-    def test_a_passage_that_stands_alone_is_not_spoiled_by_others(self, reader):
+    def test_a_passage_that_stands_alone_is_not_spoiled_it_always_retrieves_and_gives_a_follow_up_back(self, reader):
         critiques = criticise(reader(distraction=1.0), YES, "p1", "p2", "p5")
 
         assert [one["answer"] for one in critiques] == ["no", "no", "yes"]
 
-    def test_it_always_retrieves(self, reader):
         at = replace(state(HOPS), steps=())
 
         assert set(PassageCritic(reader(), retrieval="adaptive").run(state=at)) == {"search"}
 
-    def test_a_follow_up_is_given_back(self, reader):
         at = replace(state(HOPS), history=(("user", "What is the Aurora?"), ("assistant", "A log.")))
         assert FollowUpRewriter(reader()).run(state=at)["state"].question == HOPS
 

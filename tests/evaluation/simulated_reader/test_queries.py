@@ -29,20 +29,22 @@ from tests.for_each import for_each
 
 
 class TestWhatItAsks:
-    def test_sub_questions_come_one_by_one_with_the_answers_that_have_been_read(self, reader):
+    def test_sub_questions_come_one_by_one_with_the_answers_that_have_been_read_also_if_a_passage_came_early(
+        self, reader
+    ):
         assert read_step(reader(), state(HOPS)).query == "Aurora built by"
         assert read_step(reader(), state(HOPS, ["p1"])).query == "Where stands Borealis ?"
         assert read_step(reader(), state(HOPS, ["p1"], ["p5", "p2"])).query == "Corvo mayor"
 
-    def test_a_sub_question_whose_passage_came_early_still_waits_for_the_answer_before_it(self, reader):
         assert read_step(reader(), state(HOPS, ["p2"])).query == "Aurora built by"
         assert read_step(reader(), state(HOPS, ["p2", "p1"])).query == "Corvo mayor"
 
-    def test_facts_are_searched_by_a_subject_that_is_known(self, reader):
+    def test_facts_are_searched_by_a_known_subject_and_else_it_asks_the_question_with_the_title_of_what_it_has_read(
+        self, reader
+    ):
         assert read_step(reader(), state(FACTS)).query == "Aurora builder"
         assert read_step(reader(), state(FACTS, ["p1"])).query == "Borealis place"
 
-    def test_otherwise_it_asks_the_question_and_then_adds_the_title_of_what_it_has_read(self, reader):
         assert read_step(reader(), state(BARE)).query == BARE
         assert read_step(reader(), state(BARE, ["p6"])).query == f"{BARE} Fir"
 

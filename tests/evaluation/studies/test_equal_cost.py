@@ -163,7 +163,7 @@ def test_the_command_draws_the_curves_and_prints_what_differs(
     monkeypatch.setattr(equal_cost, "evaluate_all", evaluate)
     monkeypatch.setattr(equal_cost, "LINES", (Line("prefrag", "prefrag"), Line("react_mix", "react_mix")))
 
-    main([data], tmp_path / "runs", pictures=tmp_path, table=tmp_path / "points.csv")
+    main([data], tmp_path / "runs", pictures=tmp_path)
 
     printed = capsys.readouterr().out
     shares = f"{equal_cost.COSTS[TOTAL_WEB.key]}, share at equal accuracy\n\n| | data |\n|---|---|\n"
@@ -171,4 +171,3 @@ def test_the_command_draws_the_curves_and_prints_what_differs(
     assert f"points at equal {equal_cost.COSTS[CALLS.key]}\n" in printed
     picture = (tmp_path / "equal_cost_data.svg").read_text(encoding="utf-8")
     assert all(name in picture for name in ("react_mix", *equal_cost.COSTS.values()))
-    assert len((tmp_path / "points.csv").read_text(encoding="utf-8").splitlines()) == 13

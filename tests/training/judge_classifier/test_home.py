@@ -29,22 +29,15 @@ def written(folder: Path, lines: list[Any]) -> Path:
 
 
 class TestArticles:
-    def test_are_the_texts_that_have_one_title(self, tmp_path: Path):
-        articles = read_articles(written(tmp_path, records()))
-
+    def test_are_the_texts_that_have_one_title_of_which_two_questions_may_have_one(self, tmp_path: Path):
+        more = [*records(), {**records()[0], "question": "Is the first door painted?"}]
+        articles = read_articles(written(tmp_path, more))
         assert [article.title for article in articles] == [f"House {house}" for house in range(ARTICLES)]
         assert {len(article.passages) for article in articles} == {PASSAGES}
-        first = articles[0].questions[0]
-        (answering,) = (one for one in articles[0].passages if one.id == first.passage)
+        questions = articles[0].questions
+        (answering,) = (one for one in articles[0].passages if one.id == questions[0].passage)
         assert answering.content == "The door 0 of the house 0 is painted in colour 0."
-
-    def test_two_questions_may_have_one_passage(self, tmp_path: Path):
-        more = [*records(), {**records()[0], "question": "Is the first door painted?"}]
-
-        article = read_articles(written(tmp_path, more))[0]
-
-        assert (len(article.passages), len(article.questions)) == (PASSAGES, PASSAGES + 1)
-        assert article.questions[0].passage == article.questions[-1].passage
+        assert (len(questions), questions[0].passage) == (PASSAGES + 1, questions[-1].passage)
 
     def test_of_few_passages_are_left_out_and_that_are_too_few_are_reported(self, tmp_path: Path):
         short = [{**record, "title": "Hut"} for record in records(articles=1, passages=9)]

@@ -22,6 +22,7 @@ from prefrag.training.judge_classifier.steps import RememberedTerms, simulated_s
 from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
 from prefrag.training.tree_training import Training
 from tests.components.samples import document, found, search_step, state
+from tests.for_each import for_each
 from tests.training.judge_classifier.test_home import records as home_records
 from tests.training.towns import TOWNS, write_lines, write_rivers
 
@@ -95,15 +96,15 @@ class TestSteps:
         assert held() == (len(TOWNS), len(TOWNS))
         assert sum(held(draw_all=True)) < 2 * len(TOWNS)
 
-    def test_a_source_without_a_passage_is_refused(self):
-        with pytest.raises(ValueError, match="The source 'web' would be empty"):
-            self.steps([self.ALPHA, self.BETA], [])
 
-
-def test_a_passage_of_an_unknown_source_is_refused():
-    passages = [document("alpha", source_split="local"), document("beta", source_split="Web")]
-
-    with pytest.raises(ValueError, match="has the source 'Web': set one of local, web, both, or leave it out"):
+@for_each(
+    "split, message",
+    ("Web", "has the source 'Web': set one of local, web, both, or leave it out"),
+    ("local", "The source 'web' would be empty"),
+)
+def test_a_passage_of_an_unknown_source_and_a_source_without_a_passage_are_refused(split: str, message: str):
+    passages = [document("alpha", source_split="local"), document("beta", source_split=split)]
+    with pytest.raises(ValueError, match=message):
         two_sources(passages, seed=1).__enter__()
 
 
@@ -132,7 +133,9 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
-def test_the_trees_know_the_ranges_of_their_training(trained: Training[HeldBack]):
+def test_the_trees_judge_know_the_ranges_of_their_training_and_have_a_card_that_says_how_they_do(
+    trained: Training[HeldBack], dataset: Dataset
+):
     ranges = load_trees(trained.output, FEATURES).ranges
 
     assert set(ranges) == set(TEXT_FEATURES)
@@ -140,12 +143,15 @@ def test_the_trees_know_the_ranges_of_their_training(trained: Training[HeldBack]
     assert ranges["years"] == (0, 0)
     assert ranges["words"][0] > 3
 
-
-def test_a_card_beside_them_says_how_they_do(dataset: Dataset, trained: Training[HeldBack]):
     card = trained.output.with_name("trees.card.md").read_text(encoding="utf-8")
 
     assert "`trees.json`: seed 3, 30 questions" in card
     assert f"| {dataset.name} | {trained.held_back[0].steps} |" in card
+
+    passage = document("Zelden", content="Zelden is a town on the river Nedlez.")
+    reached = state(search_step("river of Zelden", found(passage)), question="How long is the river of Zelden?")
+
+    assert 0 < TreeJudge(str(trained.output)).estimate(reached)[0] < 1
 
 
 @pytest.mark.slow
@@ -213,13 +219,6 @@ def test_two_datasets_of_one_name_are_refused(tmp_path: Path):
         train_judge([written(tmp_path), written(tmp_path)], tmp_path / "trees.json")
 
 
-def test_the_trees_judge(trained: Training[HeldBack]):
-    passage = document("Zelden", content="Zelden is a town on the river Nedlez.")
-    reached = state(search_step("river of Zelden", found(passage)), question="How long is the river of Zelden?")
-
-    assert 0 < TreeJudge(str(trained.output)).estimate(reached)[0] < 1
-
-
 @pytest.mark.slow
 def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_path: Path):
     steps = list(training_steps(written(tmp_path), seed=7))
@@ -283,7 +282,7 @@ class Counting:
         return 10, {word: len(word) for word in requested if word != "absent"}
 
 
-def test_a_text_is_analysed_once():
+def test_a_text_is_analysed_and_a_word_counted_once():
     store = Counting()
     terms = RememberedTerms(store)
 
@@ -291,8 +290,6 @@ def test_a_text_is_analysed_once():
     assert terms.analyze("c") == ["c"]
     assert store.texts == ["a b", "c"]
 
-
-def test_a_word_is_counted_once():
     store = Counting()
     terms = RememberedTerms(store)
 

@@ -102,11 +102,10 @@ def test_the_prompt_is_the_one_that_is_served(tmp_path: Path, collected: Collect
     assert all(prompt in sent for prompt in first)
 
 
-def test_the_first_step_is_not_judged(collected: Collection):
-    assert {step["step"] for step in steps(collected.folder)} <= {2, 3, 4}
-
-
-def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(collected: Collection):
+def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts_and_says_where_it_is_from(
+    collected: Collection,
+):
+    assert {step["step"] for step in steps(collected.folder)} <= {2, 3, 4}, "the first step is not judged"
     pairs = read_lines(collected.folder / "out" / PAIRS)
     assert pairs
     for pair in pairs:
@@ -116,24 +115,23 @@ def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(collecte
         assert texts[chosen["content"]] == pair["status"]
         assert texts[rejected["content"]] not in (pair["status"], None)
         assert pair["canonical"] is None
+        assert pair["question_id"].startswith("q-")
+        assert pair["step"] >= 2
+        assert (pair["top_k"], pair["seed"]) == (2, PLAN.seed)
+        assert pair["models"] == {"small": "small", "gold": "gold passages"}
+        points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
+        assert len(pair["replies"]) == len(points) == 9
+        assert points[tuple(pair["chosen_point"].values())] == chosen["content"]
+        assert points[tuple(pair["rejected_point"].values())] == rejected["content"]
 
 
-def test_a_pair_says_where_it_is_from(collected: Collection):
-    pair = read_lines(collected.folder / "out" / PAIRS)[0]
-    assert pair["question_id"].startswith("q-")
-    assert pair["step"] >= 2
-    assert (pair["top_k"], pair["seed"]) == (2, PLAN.seed)
-    assert pair["models"] == {"small": "small", "gold": "gold passages"}
-    assert len(pair["replies"]) == 9
-    points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
-    assert points[tuple(pair["chosen_point"].values())] == pair["chosen"][0]["content"]
-    assert points[tuple(pair["rejected_point"].values())] == pair["rejected"][0]["content"]
-
-
-def test_a_step_whose_replies_all_agree_is_dropped_and_counted(agreed: Collection):
+def test_a_step_whose_replies_all_agree_is_dropped_and_counted_and_the_path_goes_on_with_the_gold_verdict(
+    agreed: Collection, collected: Collection
+):
     verdicts = agreed.report["gold_verdicts"]
     assert agreed.report["pairs"]["total"] == 0
     assert agreed.report["dropped"] == {"no negative": verdicts["True"], "no positive": verdicts["False"]}
+    assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
 
 
 def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(tmp_path: Path, agreed: Collection):
@@ -157,10 +155,6 @@ def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path:
     pairs = read_lines(tmp_path / "out" / PAIRS)
     assert all("Perhaps." not in (pair["chosen"][0]["content"], pair["rejected"][0]["content"]) for pair in pairs)
     assert report["replies_unreadable"] == report["replies"] / 3
-
-
-def test_the_path_goes_on_with_the_gold_verdict(collected: Collection, agreed: Collection):
-    assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
 
 
 class TestOwnTrajectory:
@@ -229,20 +223,6 @@ def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Pat
     assert 0 < len(small.calls) < whole["replies"]
 
 
-def test_a_finished_collection_calls_no_model_again(tmp_path: Path, collected: Collection):
-    small = Model()
-
-    gather(collected.copy(tmp_path), replace(PLAN, most_true=1, most_false=1), small=small)
-
-    assert small.calls == []
-    assert len(read_lines(tmp_path / "out" / PAIRS)) == 2
-
-
-def test_a_folder_with_other_settings_is_refused(tmp_path: Path, collected: Collection):
-    with pytest.raises(ValueError, match="top_k was"):
-        gather(collected.copy(tmp_path), replace(PLAN, top_k=(3, 5)))
-
-
 @pytest.mark.slow
 def test_concurrency_changes_nothing_but_the_order_of_the_runs(tmp_path: Path, collected: Collection):
     assert gather(tmp_path, concurrency=1) == collected.report
@@ -283,14 +263,24 @@ def test_a_model_that_fails_ends_the_collection_and_the_same_call_tries_again(tm
     assert read_lines(tmp_path / "out" / PAIRS)[0]["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-def test_a_pipeline_without_a_model_that_judges_is_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="calls no model"):
-        gather(tmp_path, replace(PLAN, pipeline="prefrag_classifier"))
+@for_each(
+    "changes, message",
+    ({"pipeline": "prefrag_classifier"}, "calls no model"),
+    ({"labels": "model"}, "need a stronger model"),
+)
+def test_a_pipeline_or_labels_without_their_model_are_refused(tmp_path: Path, changes: dict[str, Any], message: str):
+    shutil.rmtree(tmp_path / "data", ignore_errors=True)
+    with pytest.raises(ValueError, match=message):
+        gather(tmp_path, replace(PLAN, **changes))
 
 
-def test_labels_of_a_model_need_one(tmp_path: Path):
-    with pytest.raises(ValueError, match="need a stronger model"):
-        gather(tmp_path, replace(PLAN, labels="model"))
+def test_a_finished_collection_calls_no_model_again_and_refuses_other_settings(tmp_path: Path, collected: Collection):
+    small, folder = Model(), collected.copy(tmp_path)
+    gather(folder, replace(PLAN, most_true=1, most_false=1), small=small)
+    assert small.calls == []
+    assert len(read_lines(folder / "out" / PAIRS)) == 2
+    with pytest.raises(ValueError, match="top_k was"):
+        gather(folder, replace(PLAN, top_k=(3, 5)))
 
 
 class TestStrongerModel:

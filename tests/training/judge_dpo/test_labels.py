@@ -1,8 +1,12 @@
 """Gold verdicts by gold passages, and the analysis that is closest to them."""
 
+from typing import Any
+
 import pytest
+from haystack import Document
 
 from prefrag.evaluation.question import Question
+from prefrag.training.judge_dpo.candidates import Gold
 from prefrag.training.judge_dpo.labels import GoldPassages, find_nearest
 from tests.components.samples import QUESTION, document, found, observed_step, search_step, state
 
@@ -28,22 +32,16 @@ async def test_a_search_is_worth_keeping_where_it_found_a_gold_passage_that_had_
     assert gold.status is status is LABELS.status(reached)
 
 
-async def test_the_gold_sentences_are_those_found_or_else_those_still_missing():
-    for new in (BETA, OTHER):
-        gold = await LABELS.label(None, state(observed_step(ALPHA), search_step("beta", found(new))))  # type: ignore[arg-type]
-        assert gold is not None
-        assert gold.references == ("beta Beta is a yard.", "beta It won the prize in 1974.")
+async def test_the_gold_sentences_are_those_found_or_else_those_still_missing_or_the_question():
+    async def label(new: Document, *shown: Document, **changes: Any) -> Gold | None:
+        reached = state(observed_step(*shown), search_step("beta", found(new)), **changes)
+        return await LABELS.label(None, reached)  # type: ignore[arg-type]
 
-
-async def test_where_nothing_is_missing_the_question_stands_for_them():
-    gold = await LABELS.label(None, state(observed_step(ALPHA, BETA), search_step("x", found(OTHER))))  # type: ignore[arg-type]
-
-    assert gold is not None
-    assert (gold.status, gold.references) == (False, (QUESTION,))
-
-
-async def test_a_question_without_gold_passages_has_no_label():
-    assert await LABELS.label(None, state(search_step("x", found(OTHER)), question="Another?")) is None  # type: ignore[arg-type]
+    sentences = ("beta Beta is a yard.", "beta It won the prize in 1974.")
+    assert await label(BETA, ALPHA) == Gold(True, sentences)
+    assert await label(OTHER, ALPHA) == Gold(False, sentences)
+    assert await label(OTHER, ALPHA, BETA) == Gold(False, (QUESTION,))
+    assert await label(OTHER, question="Another?") is None, "it has no gold passages"
 
 
 def test_the_nearest_analysis_shares_most_words_with_one_sentence():

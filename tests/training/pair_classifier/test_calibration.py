@@ -22,10 +22,12 @@ def test_the_threshold_lies_between_what_it_divides(scores: list[float], truth: 
     assert choose_threshold(np.array(scores), np.array(truth)) == pytest.approx(threshold)
 
 
-def test_precision_recall_and_prior():
+def test_precision_recall_and_prior_also_without_pairs():
     found = measure(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, False, True, False]), 0.5)
 
     assert (found.pairs, found.prior, found.accuracy, found.precision, found.recall) == (4, 0.5, 0.5, 0.5, 0.5)
+
+    assert measure(np.array([]), np.array([], dtype=bool), 0.5).precision == 0
 
 
 def test_scores_that_are_shares_have_no_calibration_error():
@@ -34,10 +36,6 @@ def test_scores_that_are_shares_have_no_calibration_error():
 
     assert measure(scores, truth, 0.5).calibration_error == pytest.approx(0)
     assert measure(1 - scores, truth, 0.5).calibration_error == pytest.approx(0.5)
-
-
-def test_without_pairs_there_is_nothing_to_divide_by():
-    assert measure(np.array([]), np.array([], dtype=bool), 0.5).precision == 0
 
 
 def test_the_plot_is_a_picture(tmp_path: Path):

@@ -29,13 +29,12 @@ def schema(must_answer: bool) -> dict[str, Any]:
 
 
 class TestSchema:
-    def test_allows_a_search_with_a_tool_that_there_is_or_an_answer(self):
+    def test_allows_a_search_with_a_tool_that_there_is_or_an_answer_and_that_alone_at_the_end(self):
         search, answer = schema(must_answer=False)["anyOf"]
 
         assert search["properties"]["action"] == {"enum": ["Search_Engine", "Search_2"]}
         assert answer["properties"]["label"] == {"enum": ["CORRECT", "PARTIALLY CORRECT", "INCORRECT"]}
 
-    def test_allows_nothing_but_an_answer_at_the_end(self):
         assert schema(must_answer=True)["properties"]["action"] == {"const": "Final_Answer"}
 
     @for_each("must_answer", True, False)
@@ -90,12 +89,15 @@ class TestAnyReply:
         if step.action is Action.ANSWER:
             assert step.answer
 
-    @for_each("text", "", "I think it is 1974.", "[]", "{}", '{"thought": "hm"}')
-    def test_without_action_and_answer_is_unreadable(self, text: str):
-        assert read(text).action is Action.UNREADABLE
-
-    def test_that_is_endless_does_not_fill_the_transcript(self):
-        assert len(read("word " * 10_000).reply) <= 2_000
+    @for_each(
+        "reply, action",
+        *((text, Action.UNREADABLE) for text in ("", "I think it is 1974.", "[]", "{}", '{"thought": "hm"}')),
+        ({"thought": "I know.", "action": "None", "query": ""}, Action.NONE),
+        ({"action": "Final_Answer", "answer": None}, Action.NONE),
+    )
+    def test_without_action_and_answer_is_unreadable_or_ends_the_search(self, reply: Any, action: Action):
+        assert read(reply).action is action
+        assert len(read("word " * 10_000).reply) <= 2_000, "an endless one does not fill the transcript"
 
 
 class TestSearches:
@@ -127,9 +129,6 @@ class TestSearches:
 
         assert (step.action, step.query) == (Action.SEARCH, "tide")
 
-    def test_that_are_no_longer_wanted_end(self):
-        assert read({"thought": "I know.", "action": "None", "query": ""}).action is Action.NONE
-
 
 class TestAnswers:
     @for_each(
@@ -151,30 +150,25 @@ class TestAnswers:
 
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", label)
 
-    def test_of_null_are_none(self):
-        assert read({"action": "Final_Answer", "answer": None}).action is not Action.ANSWER
-
 
 class TestForcedAnswers:
-    def test_are_taken_from_an_object_whatever_its_action(self):
-        assert read({"action": "Search_Engine", "query": "x", "answer": "1974"}, must_answer=True).answer == "1974"
-
-    def test_without_an_answer_are_the_thought(self):
-        step = read({"thought": "It is 1974.", "action": "Final_Answer"}, must_answer=True)
-
-        assert (step.action, step.answer) == (Action.ANSWER, "It is 1974.")
+    @for_each(
+        "reply, answer",
+        ({"action": "Search_Engine", "query": "x", "answer": "1974"}, "1974"),
+        ({"thought": "It is 1974.", "action": "Final_Answer"}, "It is 1974."),
+        ("It is\n**1974**.\n\nSurely.", "It is **1974**."),
+    )
+    def test_are_taken_from_an_object_whatever_its_action_its_thought_or_words_without_one(
+        self, reply: Any, answer: str
+    ):
+        step = read(reply, must_answer=True)
+        assert (step.action, step.answer) == (Action.ANSWER, answer)
 
     @for_each(
         "reply",
         {"thought": "The yard is open.", "action": "Search_Engine", "query": "x"},
         {"thought": "I need to search for more."},
+        *("", "  ", "{}", '{"action": "Search_Engine", "query": "x"}'),
     )
-    def test_that_search_instead_are_none(self, reply: dict[str, str]):
+    def test_that_search_instead_or_have_no_word_are_none(self, reply: Any):
         assert read(reply, must_answer=True).action is Action.UNREADABLE
-
-    def test_may_be_words_without_an_object(self):
-        assert read("It is\n**1974**.\n\nSurely.", must_answer=True).answer == "It is **1974**."
-
-    @for_each("text", "", "  ", "{}", '{"action": "Search_Engine", "query": "x"}')
-    def test_without_a_word_are_none(self, text: str):
-        assert read(text, must_answer=True).action is not Action.ANSWER

@@ -55,21 +55,11 @@ class TestAsking:
 
 
 class TestCalls:
-    def test_are_searches_and_the_text_beside_them_the_thought(self):
-        step = read(called(("Search_Engine", {"query": "tide tables"}), text="Thought: I look\nit up."))
-
-        assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", "tide tables")
-        assert step.thought == "I look it up."
-
-    def test_carry_the_source_that_the_tool_stands_for_under_the_name_that_it_has_here(self):
-        step = read(called(("Search_Web", {"query": "x"})))
-
-        assert (step.tool, step.named_source) == ("Search Web", "web")
-
-    def test_only_the_first_of_several_counts(self):
-        step = read(called(("Search_Engine", {"query": "first"}), ("Search_Engine", {"query": "second"})))
-
-        assert step.query == "first"
+    def test_are_searches_of_which_the_first_counts_and_the_text_beside_them_is_the_thought(self):
+        calls = ("Search_Web", {"query": "tide tables"}), ("Search_Engine", {"query": "second"})
+        step = read(called(*calls, text="Thought: I look\nit up."))
+        assert (step.action, step.tool, step.named_source) == (Action.SEARCH, "Search Web", "web")
+        assert (step.query, step.thought) == ("tide tables", "I look it up.")
         assert "second" not in step.reply
 
     @for_each("arguments", {"query": "tide"}, {"q": "tide"}, "tide", '{"query": "tide"}')
@@ -85,11 +75,6 @@ class TestCalls:
         step = read(called(("Search_Engine", arguments)))
 
         assert (step.action, step.tool) == (Action.UNREADABLE, "Search_Engine")
-
-    def test_that_the_chat_generator_dropped_are_no_answer(self):
-        step = read(called(text="I look it up.", finish_reason="tool_calls"))
-
-        assert (step.action, step.answer) == (Action.UNREADABLE, "")
 
     @for_each(
         "text",
@@ -144,9 +129,14 @@ class TestAnswers:
         assert actions == [Action.UNREADABLE, Action.ANSWER]
 
     @for_each("must_answer", False, True)
-    @for_each("text", "", "  \n", "Final Answer:")
-    def test_without_a_word_are_unreadable(self, text: str, must_answer: bool):
-        assert read(text, must_answer).action is Action.UNREADABLE
+    @for_each(
+        "reply",
+        *("", "  \n", "Final Answer:"),
+        called(text="I look it up.", finish_reason="tool_calls"),
+    )
+    def test_without_a_word_or_a_call_that_was_dropped_are_unreadable(self, reply: Any, must_answer: bool):
+        step = read(reply, must_answer)
+        assert (step.action, step.answer) == (Action.UNREADABLE, "")
 
 
 @given(st.text(max_size=60), st.lists(st.tuples(st.text(max_size=10), values), max_size=2), st.booleans())
@@ -175,11 +165,12 @@ class TestTranscript:
         assert len(set(ids)) == 2
         assert all(len(name) == 9 and name.isalnum() for name in ids), "what the strictest template takes"
 
-    def test_makes_a_call_of_a_search_that_no_model_wrote(self):
+    def test_makes_a_call_of_a_search_that_no_model_wrote_with_letters_that_the_api_takes(self):
         conversation = messages(Turn(Step(Action.SEARCH, query="the question"), "[1] a"))
-
-        assert conversation[1].tool_call.tool_name == "Search_Engine"
-        assert conversation[1].text is None
+        assert (conversation[1].tool_call.tool_name, conversation[1].text) == ("Search_Engine", None)
+        step = Step(Action.UNKNOWN_ACTION, reply="x", tool="call my mother!", query="x")
+        assert messages(Turn(step, "no"))[1].tool_call.tool_name == "call_my_mother_"
+        assert len(messages(Turn(Step(Action.UNKNOWN_ACTION, tool="Telephone"), None))) == 1, "it left no trace"
 
     def test_answers_a_call_that_was_not_run(self):
         conversation = messages(Turn(search_step("x"), None), must_answer=True)
@@ -187,23 +178,11 @@ class TestTranscript:
         assert conversation[-1].is_from(ChatRole.TOOL)
         assert "No further search" in conversation[-1].tool_call_result.result
 
-    def test_reports_a_supplement_as_the_user(self):
+    def test_reports_a_supplement_as_the_user_and_corrects_an_empty_reply_without_speaking_twice(self):
         conversation = messages(Turn(answer_step("1812"), "[1] more"))
-
         assert [m.role for m in conversation] == [ChatRole.USER, ChatRole.ASSISTANT, ChatRole.USER]
         assert conversation[-1].text == "[1] more"
-
-    def test_corrects_an_empty_reply_without_speaking_twice(self):
-        conversation = messages(Turn(Step(Action.UNREADABLE), "could not be read"), must_answer=True)
-
-        assert [m.role for m in conversation] == [ChatRole.USER]
-        assert "could not be read" in conversation[0].text
-        assert "No further search" in conversation[0].text
-
-    def test_leaves_out_a_step_that_left_no_trace(self):
-        assert len(messages(Turn(Step(Action.UNKNOWN_ACTION, tool="Telephone"), None))) == 1
-
-    def test_names_a_tool_only_with_letters_that_the_api_takes(self):
-        step = Step(Action.UNKNOWN_ACTION, reply="x", tool="call my mother!", query="x")
-
-        assert messages(Turn(step, "no"))[1].tool_call.tool_name == "call_my_mother_"
+        [corrected] = messages(Turn(Step(Action.UNREADABLE), "could not be read"), must_answer=True)
+        assert corrected.role is ChatRole.USER
+        assert "could not be read" in corrected.text
+        assert "No further search" in corrected.text
