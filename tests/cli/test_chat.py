@@ -98,7 +98,7 @@ class TestCommands:
         result = chat("/web on")
 
         assert result.exit_code == 2
-        assert "cannot open it" in result.stderr
+        assert "unset that to open it" in result.stderr
 
     @for_each("line", "/nonsense", "/web maybe", "/sources nowhere")
     def test_an_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):

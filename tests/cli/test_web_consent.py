@@ -133,7 +133,7 @@ class TestAsk:
         result = ask("--web")
 
         assert result.exit_code == 2
-        assert "The web is closed by PREFRAG_WEB=off, whatever --web says: unset it" in result.stderr
+        assert "The web is closed by PREFRAG_WEB=off: unset that to open it" in result.stderr
 
     @pytest.mark.parametrize("option", [(), ("--web",)])
     @pytest.mark.parametrize("says", [True, False])
