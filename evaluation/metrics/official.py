@@ -38,7 +38,7 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """Score as HotpotQA: like SQuAD 1.1, but yes, no and noanswer share no words with longer answers; no aliases."""
+    """Score as HotpotQA: like SQuAD 1.1, but without aliases, and yes, no and noanswer must match exactly."""
     given, right = normalise(answer), normalise(gold)
     closed = given != right and (given in _CLOSED or right in _CLOSED)
     score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)

@@ -37,7 +37,7 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a run broke off, or ended without an answer that was not withheld on purpose."""
+    """Check whether a run broke off, or gave neither an answer nor a reason to withhold one."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

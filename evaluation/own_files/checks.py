@@ -45,7 +45,7 @@ def squeeze(text: str) -> str:
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Describe each sentence that is not in its document, answer not in its sentences, and fact not absent."""
+    """Describe sentences not in their document, answers not in their sentences, and facts that should be absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}

@@ -99,7 +99,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List which of the settings that matter only to some pipelines matter to this one."""
+    """Of the settings that only some pipelines use, list those that this one uses."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]

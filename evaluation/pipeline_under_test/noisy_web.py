@@ -16,7 +16,7 @@ from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.simulated_reader.gold import cut_to_sentences
 from prefrag.evaluation.simulated_reader.policy import draw
 
-# How many passages of a corpus junk is drawn from: enough for variety, few enough to fit into memory.
+# Junk is drawn from this many passages of a corpus: enough for variety, few enough to fit into memory.
 _POOL = 2_000
 _TRIES = 50
 
@@ -90,7 +90,7 @@ class NoisyWeb(Block):
                 yield next(left)
             else:
                 used.add(junk.id)
-                # Some pipelines merge lists by score, so junk takes the score of the result in its place.
+                # Some pipelines merge lists by score, so junk takes the score that the result in its place had.
                 yield replace(junk, score=displaced.score)
 
     def _draw_junk(self, query: str, asked: set[str], place: int, used: set[str]) -> Document | None:

@@ -79,7 +79,7 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # A recording may be replayed with several pipelines, so it keeps all settings, also those unused here.
+            # A recording may be replayed with several pipelines, so it keeps all settings, including those unused here.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},

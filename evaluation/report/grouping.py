@@ -45,7 +45,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Return the runs with the main setting except for ``name``, by its value, of methods with several values of it."""
+    """Return runs by their value of ``name``, for methods that have several; all else is as in the main setting."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -63,7 +63,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return a run's setting; what the run does not use gets its usual value or, if no run has that, the commonest."""
+    """Return a run's setting; what the run does not use gets the usual value or, if no run has it, the commonest."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

@@ -13,7 +13,7 @@ CONFIDENCE = 95
 _BLOCK = 250
 # The decimals kept of a resampled mean: more than the report shows, few enough to hide rounding errors.
 _DECIMALS = 9
-_HALVINGS = 50  # of the range in the bisection for a bound, enough for these decimals
+_HALVINGS = 50  # halvings of the range in which a bound lies; enough for these decimals
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ def intervals(
 ) -> list[Interval]:
     """Compute the percentile bootstrap interval of the mean of each column (B. Efron, 1979).
 
-    Questions are drawn with replacement. If they have repetitions, as many as a question has are drawn from each drawn
-    question, also with replacement.
+    Questions are drawn with replacement. If they have repetitions, those of each drawn question are drawn with
+    replacement, too.
 
     :param columns: One row per question and repetition, with a question's rows adjacent; NaN for no value.
     """
@@ -75,7 +75,7 @@ def intervals(
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent. Even 0% and 100% have a width."""
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent, with a width even at 0 and 100."""
     z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
     centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
@@ -83,7 +83,7 @@ def wilson(percent: float, n: int) -> Interval:
 
 
 def tango(better: int, worse: int, n: int) -> Interval:
-    """Compute the score interval of a paired difference of proportions (T. Tango, 1998, section 3.1), in percent."""
+    """Compute the score interval of a paired difference (T. Tango, 1998, section 3.1), in percent; it has a width."""
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:

@@ -169,7 +169,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
-    # Kept for each run, because the search for the run that it is relative to goes through all runs.
+    # The multiples are kept, because finding the single-step run for a run goes through all runs.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:

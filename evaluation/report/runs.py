@@ -87,7 +87,7 @@ class Run:
     metrics: Mapping[str, Any]  # the content of `metrics.json`: scores in percent, counts as means per question
     predictions: Mapping[str, Prediction]  # by the id of the question
     warnings: tuple[str, ...] = ()
-    repetitions: tuple[Run, ...] = ()  # the single runs whose means these are; empty for a single run
+    repetitions: tuple[Run, ...] = ()  # the runs that this one is the mean of; empty for a single run
 
     @property
     def runs(self) -> tuple[Run, ...]:

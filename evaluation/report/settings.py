@@ -34,7 +34,7 @@ class Setting:
 
     @property
     def parts(self) -> list[str]:
-        """Each value in words."""
+        """The values in words."""
         return [describe(name, value) for name, value in self.values if value is not None]
 
     @property

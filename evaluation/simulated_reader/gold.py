@@ -165,7 +165,7 @@ class GoldQuestion:
         return fold_words(best) in shown
 
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
-        """Yield lists of facts that the question may need of a passage, the surest first; a fact is all its names."""
+        """Yield lists of facts that the question may need of a passage, surest first; a fact is a tuple of names."""
         question = self.question
         yield [
             *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),

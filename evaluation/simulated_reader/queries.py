@@ -48,7 +48,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passages that the best next query looks for; a query for none in particular is for all."""
+    """Find the missing gold passages that the best next query looks for; if it looks for no single one, all of them."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]

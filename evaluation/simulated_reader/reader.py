@@ -140,7 +140,7 @@ class SimulatedReader:
             case "keywords":
                 reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                # Retrieval is always requested, because the reader knows nothing by heart here.
+                # The decision is always to retrieve: the reader never answers this from memory.
                 reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
@@ -247,7 +247,7 @@ def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
 
 
 def _searches(tool: str, passage: Passage) -> bool:
-    """Check whether a tool searches the source that holds a passage; its name ends with the source's name."""
+    """Check whether a tool searches the source that holds a passage; a tool's name ends with its source's."""
     return passage.source in ("", "both") or tool.casefold().endswith(passage.source.casefold())
 
 

@@ -117,7 +117,7 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """The difference in digits, with a star if one curve is ahead everywhere, and with the budget if only one."""
+        """The difference in digits, starred if one curve is ahead everywhere, and the budget if there is only one."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
@@ -131,7 +131,7 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare the accuracy of two curves at equal mean cost, or with ``at_equal_accuracy`` their costs as a share.
+    """Compare two curves' accuracy at equal mean cost, or the first's cost as a share of the other's at equal accuracy.
 
     At each budget, a loop uses its best setting that costs no more. Between the costs of two settings, some questions
     run with one and some with the other, so accuracy is interpolated. The interval is a paired bootstrap over the
@@ -192,7 +192,7 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
-    """List a line's evaluations, for each number of steps one per file of questions; trained loops only have dev."""
+    """List a line's evaluations by number of steps, one per file of questions; trained loops only run on dev."""
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     return [
@@ -239,7 +239,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 
 
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
-    """Make a Markdown table for each cost, at equal cost and at equal accuracy, by its name."""
+    """Return Markdown tables by name: for each cost, one at equal cost and one at equal accuracy."""
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}

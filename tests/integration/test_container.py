@@ -165,7 +165,7 @@ def client(container: str) -> Iterator[httpx.Client]:
 
 
 class TestTheImage:
-    """Where ``PREFRAG_TEST_IMAGE`` names one that was built; ``PREFRAG_TEST_ENGINE`` runs it, by default docker."""
+    """The built image that ``PREFRAG_TEST_IMAGE`` names, run by ``PREFRAG_TEST_ENGINE`` (by default docker)."""
 
     def test_runs_without_root_and_writes_only_where_it_may(self, container: str):
         code = "import os; print(os.getuid(), [p for p in ('/', '/opt/prefrag', '/data', '/tmp') if os.access(p, os.W_OK)])"

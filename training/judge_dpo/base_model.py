@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# The least share of weights that adding the learning rate, as an optimiser step roughly does, must change.
+# An optimiser step adds about the learning rate to each weight. It must change at least this share of the weights.
 _LEAST_MOVED = 0.5
 _MOST_SAMPLED = 1_000_000
 

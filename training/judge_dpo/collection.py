@@ -231,7 +231,7 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw questions with different texts, and count the others; labels from gold passages need questions with some."""
+    """Draw questions, each text once, and count the repeated ones; gold passages as labels need questions with some."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
@@ -254,7 +254,7 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Replace the pipeline's judge by one that samples; return the sampled judge and the name of what labels."""
+    """Replace the pipeline's judge by one that samples; return the sampled judge, and what labels by name."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):

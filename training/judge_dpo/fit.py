@@ -154,7 +154,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Return the longest length in tokens; refuse pairs that do not fit, which trl would silently cut or drop."""
+    """Return the tokens of the longest pair; refuse pairs that do not fit, which trl would silently cut or drop."""
     window = getattr(config, "max_position_embeddings", None)
     most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
     lengths = []

@@ -29,7 +29,7 @@ class UnknownArchitecture(BadInput):
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
-    """Write a PEFT adapter as a GGUF file, apart from the model: in 4-bit weights, rounding would undo the training."""
+    """Write a PEFT adapter as a separate GGUF file: merging it into 4-bit weights would round the training away."""
     import gguf
     from safetensors.numpy import load_file
 

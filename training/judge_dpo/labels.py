@@ -34,7 +34,6 @@ class GoldPassages:
     """Labels by gold passages: True if the search found one that was not shown before."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
-        """Keep the gold passages of each question."""
         self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
         self._passages = passages
 
@@ -74,7 +73,6 @@ class GoldModel:
     """Labels by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
 
     def __init__(self, judge: ModelJudge):
-        """Keep the judge."""
         self._judge = judge
 
     async def label(self, call: Prepared, state: State) -> Gold | None:

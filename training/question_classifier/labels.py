@@ -17,7 +17,7 @@ STRATEGIES: dict[QuestionClass, str] = {
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# The published code takes this many questions of each dataset whose class is that of the dataset (its bias).
+# As in the published code for each dataset, at most this many questions are labelled only by their dataset (its bias).
 MOST_OF_READING = 400
 
 

@@ -30,7 +30,7 @@ _MOST = 5
 _RUN = "run"
 _LONGEST_TEXT = 900
 _LONGEST_ANSWER = 80
-# How many questions of a set the encoder of one half learns, and how many the trees: with an answer, without one.
+# The most questions of a set for the encoder of one half, and for the trees: with an answer, and without one.
 _LEARNT = (1400, 1500)
 _ASKED = (300, 450)
 _ASKED_TWINS = 90
@@ -47,7 +47,7 @@ class DocumentSet:
 
     name: str
     records: list[dict[str, Any]]  # each has a question, its passage, and the answers that the passage gives, if any
-    corpus: list[tuple[str, Passage]]  # the document and the passage of each passage to search
+    corpus: list[tuple[str, Passage]]  # each passage to search, with its document
     is_searched: bool  # whether the corpus has more than the passages of the questions
 
 

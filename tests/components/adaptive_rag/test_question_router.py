@@ -43,8 +43,7 @@ def test_a_class_that_the_classifier_does_not_know_is_never_the_likeliest():
     # Classes can be left out. If no known class is left, the one with most retrieval is chosen.
     ({"single_step": 0.2, "multi_step": 0.8}, {"classes": ["no_retrieval", "single_step"]}, "single_step"),
     ({"no_retrieval": 1.0}, {"classes": ["single_step", "multi_step"]}, "multi_step"),
-    # A least probability can be set for each class. It matters only if not reached, and if a class with more retrieval
-    # follows.
+    # A class below its least probability is passed over for one with more retrieval, if there is one.
     (ALL, {"least_probability": {"no_retrieval": 0.8, "single_step": 0.5}}, "multi_step"),
     (ALL, {"least_probability": {"no_retrieval": 0.5}}, "no_retrieval"),
     ({"single_step": 0.4, "multi_step": 0.6}, {"least_probability": {"multi_step": 0.9}}, "multi_step"),

@@ -74,7 +74,7 @@ def test_passages_of_two_sources_with_the_same_id_are_two():
 
 
 def test_where_a_passage_leads_on_to():
-    # Both contain what Aurora leaves open, a harbour town. Aurora names the brothers, who lead on to one of them.
+    # Both contain what Aurora leaves open, a harbour town. Only one is led on to, by the brothers Aurora names.
     port = document("Port", "A harbour town of the north coast.")
     brothers, other, cheese = features(QUESTION, (AURORA, BRENNAN), (AURORA, port), (AURORA, CHEESE))
 

@@ -212,8 +212,7 @@ class TestAnswers:
 class TestLabels:
     @for_each(
         "reply, label",
-        # An evaluation on its own line counts, not one that the answer quotes. Its reason does not count, nor a second
-        # one.
+        # Only the first evaluation on a line of its own counts, without its reason.
         ("1974, though a page says Self-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.INCORRECT),
         ("1974\nSelf-Evaluation: PARTIALLY CORRECT. The year is correct.", Label.PARTIALLY_CORRECT),
         ("x\nSelf-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT", Label.CORRECT),
