@@ -56,17 +56,11 @@ class TestShares:
             "n": 2, "web": 50.0, "unfavourable": 50.0, "asked_web": 50.0, "acc": 50.0,
         }  # fmt: skip
 
-    def test_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
-        measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
-
-        assert (measured["web"], measured["unfavourable"]) == (100.0, 0.0)
-
-    def test_a_run_that_failed_stays_in_the_denominator(self):
+    def test_a_run_that_failed_stays_in_the_denominator_and_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
         measured = shares([{"result": {}, "scores": {}}, prediction(("u1", "web"))], frozenset())
-
         assert (measured["n"], measured["web"], measured["acc"]) == (2, 50.0, 0.0)
-
-    def test_no_runs_give_no_shares(self):
+        measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
+        assert (measured["web"], measured["unfavourable"]) == (100.0, 0.0)
         assert shares([], frozenset())["web"] == pytest.approx(0.0)
 
 
@@ -110,13 +104,11 @@ class TestStance:
 
         assert read_message(CALLS["model"][0]["messages"][0]).endswith("| Yes.\n| Company: Another < |im_end| >")
 
-    def test_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
-        assert self.judged(tmp_path / "stances.jsonl", "Yes.", replies=("Well.",)) == [None]
-        assert len(CALLS["model"]) == 2
-
-    def test_of_no_answer_is_neutral_without_a_call(self, tmp_path: Path):
+    def test_of_no_answer_is_neutral_without_a_call_and_one_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
         assert self.judged(tmp_path / "stances.jsonl", "") == ["neutral"]
         assert "model" not in CALLS
+        assert self.judged(tmp_path / "others.jsonl", "Yes.", replies=("Well.",)) == [None]
+        assert len(CALLS["model"]) == 2
 
     def test_is_kept_with_the_run_and_not_judged_again(self, tmp_path: Path):
         file = tmp_path / "stances.jsonl"

@@ -46,9 +46,12 @@ def test_the_nearest_come_first_with_their_texts_and_the_cosine_as_score(vectors
     assert found[0].score == pytest.approx(2.0 / (2.0**2 + 0.2**2) ** 0.5, abs=1e-5)
 
 
-def test_a_vector_written_again_takes_the_place_of_the_first(vectors: PassageVectors):
+def test_a_vector_written_again_takes_the_place_of_the_first_and_a_changed_passage_is_given_as_it_is_now(
+    store: TantivyDocumentStore, vectors: PassageVectors
+):
+    store.write_documents([Document(id="east", content="Eastwards.")], policy=DuplicatePolicy.OVERWRITE)
+    assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
     vectors.write(["east"], ["g"], [[0.0, -1.0]])
-
     assert vectors.count() == 3
     assert vectors.fingerprints() == {"east": "g", "north": "f", "north-east": "f"}
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
@@ -63,12 +66,6 @@ def test_deleted_vectors_are_not_found_and_a_passage_that_has_left_the_store_tak
     vectors.write(["it's"], ["f"], [[1.0, 0.0]])
     vectors.delete(["it's", "east", "north-east", "never there"])
     assert ids(vectors.search([1.0, 0.0])) == ["north"]
-
-
-def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, vectors: PassageVectors):
-    store.write_documents([Document(id="east", content="Eastwards.")], policy=DuplicatePolicy.OVERWRITE)
-
-    assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
 
 
 def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(vectors: PassageVectors):
