@@ -26,15 +26,14 @@ def prediction(*documents: tuple[str, str], total_web: int = 0, acc: float = 0.0
 
 
 class TestTheScenario:
-    def test_every_gold_passage_exists_in_the_source_that_the_kind_of_question_names(self):
+    def test_every_gold_passage_exists_in_the_source_that_the_kind_of_question_names_and_opinions_are_on_the_companys(
+        self,
+    ):
         company = {passage["id"] for passage in lines("company.jsonl")}
         web = {passage["id"] for passage in lines("web.jsonl")}
         for question in lines("questions.jsonl"):
             assert set(question["supporting_ids"]) <= (company if question["type"] == "company" else web)
             assert question["type"] in KINDS
-
-    def test_an_opinion_is_on_what_the_company_documents(self):
-        company = {passage["id"] for passage in lines("company.jsonl")}
         assert all(set(question["supporting_ids"]) <= company for question in lines("opinions.jsonl"))
 
     def test_an_answer_stands_in_a_gold_passage(self):
