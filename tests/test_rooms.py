@@ -35,7 +35,7 @@ BUDGET = {
     "pipelines": 1_936,
     "server": 5_648,
     "training": 5_861,
-    "tests": 52_205,
+    "tests": 52_013,
 }
 
 
