@@ -43,12 +43,12 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting; ``wrong`` is its value if a text is not understood, so that a mistake lets nothing out."""
+    """Describe a setting; ``wrong`` is its value for a text that is not allowed, so that a mistake lets nothing out."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
 
-# The last part of each kind states what is allowed.
+# The last part of each type states which values are allowed.
 Text = Annotated[str, "a text"]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
 Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
@@ -70,7 +70,7 @@ Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or inde
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
 LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
-# These may be in a file, which the variable with _FILE at its end names; no message repeats them.
+# Secrets may be in a file, which the variable with _FILE at its end names; no message repeats a secret.
 Secret = Annotated[str, "a secret"]
 Keys = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
@@ -84,10 +84,10 @@ class ModelSettings(BaseSettings):
 
     base_url: Text = _setting(
         "",
-        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. The judge has "
-        "its own if you set one for it, for example one tuned for it",
+        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. You may set "
+        "another server for the judge, for example of a model tuned for judging",
         "the model chosen at the first question ([the command line](command_line.md)), else no language model: the "
-        "reader answers; for the judge, the model",
+        "reader answers; for the judge, the model that answers",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
     api_key: Secret = _setting("", "the key of that server", "none")
@@ -223,7 +223,7 @@ class _Service(BaseSettings):
     share: Percent = _setting(
         50,
         "the percentage of the places for running and waiting questions, and for uploads, that one key may take while "
-        "another works: with 50, no more than it leaves free; with 100, all",
+        "another works: with 50, no more places than it leaves free; with 100, all",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
@@ -432,7 +432,7 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
             raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
-    # A setting of spaces alone counts as unset, but in a secret they are a mistake.
+    # A setting of nothing but spaces counts as unset, but a secret of nothing but spaces is a mistake.
     return text.strip() if text.strip() or (text and is_secret) else None
 
 
