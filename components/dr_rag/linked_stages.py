@@ -33,8 +33,8 @@ class LinkedStages(Block):
 
     The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
     brings three kinds of candidates: results for the question and the document together (section 2.2.1 of DR-RAG),
-    results for the document's names and the rest of the question, and documents whose titles it mentions, which need
-    not share a word with the question. From all of these, a :class:`PairClassifier` selects the observation.
+    results for the document's names and the question's words that it lacks, and documents whose titles it mentions,
+    even if they lack all words of the question. From all of these, a :class:`PairClassifier` selects the observation.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class LinkedStages(Block):
             ``cfs``, the first stage is limited to half of ``top_k``, rounded up.
         :param concat: Makes the second-stage queries of the paper.
         :param open_question: Makes further second-stage queries; None leaves them out.
-        :param first_stage_depth: How many documents the question retrieves by words, and as many by titles.
+        :param first_stage_depth: How many documents the question retrieves by words, and how many by titles.
         :param second_stage_depth: How many documents each document of the first stage retrieves with each query, and
-            as many by titles.
+            how many by titles.
         :raises ValueError: When a source is not a RetrievalSource, or a number is under 1.
         """
         for name, part in (("source", source), ("links", links)):

@@ -31,8 +31,8 @@ class SecondStage(Block):
     """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
     The component comes after the source of the first stage. The question is joined with each of the first ``k1``
-    documents of that stage into a query, and all queries are searched in parallel. At most ``k`` documents, the
-    ``top_k`` of the run, are selected, and become the observation.
+    documents of that stage into a query, and all queries are searched in parallel. At most ``k`` documents are
+    selected, and become the observation; ``k`` is the ``top_k`` of the run.
     """
 
     def __init__(

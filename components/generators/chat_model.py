@@ -34,7 +34,7 @@ _SERVER_CONTEXT_WINDOW = 8_192
 
 @component
 class ChatModel:
-    """Call the model that the environment variables name, which are read when the component warms up.
+    """Call the model that environment variables name; they are read when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. If neither is set,
@@ -166,7 +166,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # Haystack warms up at every run, in the event loop: do not ask a server again that did not answer.
+            # Haystack warms up at every run, in the event loop, so a server that did not answer is not asked again.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])

@@ -146,7 +146,7 @@ class EmbeddedChatGenerator(Block):
             "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # Streamed, because a call can be stopped only between two chunks; with progress, prompts send chunks too.
+            # A call can be stopped only between two chunks, which `return_progress` sends while the prompt is read too.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 # A longer reply comes from a model that does not stop. The limit bounds the work of all code that reads replies.
 MAX_REPLY_CHARACTERS = 100_000
-# Only a brace before a quoted name or a closing brace begins an object. Those in formulas and code are skipped.
+# An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# Objects of the model's own begin a line. One within a line, or after the `|` of a passage, may be a quotation.
+# The model's own objects begin a line. An object within a line, or after the `|` of a passage, may be a quotation.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,

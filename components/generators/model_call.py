@@ -211,8 +211,8 @@ class ModelCall:
 
         :param call: See :meth:`prepare`.
         :param read: Reads the text of a reply; None when it cannot be read.
-        :returns: What was read, None if neither reply could be; the text of the last reply; and the state with the
-            calls counted.
+        :returns: What was read, None if neither reply could be read; the text of the last reply; and the state with
+            the calls counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)

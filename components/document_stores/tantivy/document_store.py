@@ -174,7 +174,7 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents for each text value of a metadata field, without reading them.
 
-        Only filters with `in` and `==` apply, because the index checks them. Texts over 200 characters are not counted.
+        Only `in` and `==` filters apply, which the index itself can check. Texts over 200 characters are not counted.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}

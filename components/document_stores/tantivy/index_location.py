@@ -85,7 +85,7 @@ def resolve_index(name: str | None = None) -> Path:
     """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
     A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
-    index does not exist, or `default` has vanished. Only a note of the error names other indexes: no client gets it.
+    index does not exist, or `default` has vanished; a note of the error, which no client gets, names other indexes.
     """
     name = name or settings.index or None
     if name is None:
