@@ -281,7 +281,7 @@ class RetrievalSource(Block):
             # Stamped before they are compared, because the observed documents are stamped.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
-        # Documents that say they are not current come last, but none of them gives way to one that was cut.
+        # Documents that say they are not current come last. They are moved after the cut, so that none of them is lost.
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:

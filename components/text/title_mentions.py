@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 # In ASCII texts, translating and splitting finds the same words in a third of the time.
 _BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Words that begin English sentences more often than they name something, although there are films called "This" and
-# "It". There is no such list for other languages, so an article of theirs that is also a title counts as a name.
+# "It". There is no such list for other languages, so their articles count as names if they are also titles.
 _FUNCTION_WORDS_OF_ENGLISH = (
     "a about after all also although am an and any are as at be because been before being between both but by can "
     "could did do does during each either first for from had has have he her here hers him his how however i if in "
