@@ -179,7 +179,7 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
-            # A custom prompt for the single answering call contains the passages, which `tools` would add as turns.
+            # A custom prompt for the single answering call holds the passages; `tools` would add them again, as turns.
             name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()

@@ -107,7 +107,7 @@ class RetrievalSource(Block):
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
-        # A web search is always external, because a closed web must not depend on a setting.
+        # A web search is always external: whether a closed web stops it must not depend on how a source is set up.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -328,7 +328,7 @@ class RetrievalSource(Block):
             if search.error and not search.provider:
                 raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
-        # Without the documents: Haystack would copy them at every step, and no component takes them.
+        # The state alone, without `documents`: Haystack would copy them at every step, and no component takes them.
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}

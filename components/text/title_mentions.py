@@ -58,7 +58,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 
 
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
-    """List the titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
+    """List the titles that a text mentions: the longest known n-grams, so "New York City" does not mention "New York".
 
     If two titles overlap, both are mentioned unless one is inside the other. ``known`` holds title keys made by
     `title_key`, of at most ``max_words`` words. Each title is listed once, in the order of first mention.
