@@ -80,7 +80,9 @@ def find_origin(query: str, state: State) -> str:
     # could have left them out.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
-        return "it uses words from an earlier answer or a text, not from you: say in your question what to find"
+        return (
+            "some of its words come from an earlier answer or a text, not from you: say in your question what to find"
+        )
     # When the query was written, the results of the last search had not been read yet.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
