@@ -81,15 +81,15 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. Passages that share a title are ranked by it or, if it is blank,
-            by the text that mentions the title.
+        :param query: A text that may mention titles. It also ranks passages that share a title; if it is blank,
+            the text that mentions the title ranks them.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
-            (in the query, then in the documents); then each title's second passage, and so on. They have this score,
-            except that the embedded store does not score the only passage of a title. `lookups`: the number of texts
-            whose titles were looked up.
+            (in the query, then in the documents); then each title's second passage, and so on. BM25 gives their
+            score, except that the embedded store does not score the only passage of a title. `lookups`: the number of
+            texts whose titles were looked up.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
