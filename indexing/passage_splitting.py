@@ -9,7 +9,7 @@ from prefrag.components.text.sentences import ends_with_stop, sentence_ends
 # the window of a small model.
 ENOUGH_WORDS = 100
 MOST_WORDS = 140
-# Limits passages in scripts without spaces between words, of tables and of debris.
+# Limits passages of tables and debris, and in scripts that put no spaces between words.
 MOST_CHARACTERS = 1500
 # A last passage shorter than this joins the one before it.
 FEWEST_WORDS = 30

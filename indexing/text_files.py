@@ -36,7 +36,7 @@ def read_csv(text: str) -> list[str]:
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
-        # Such as an unclosed quotation mark, which turns the rest of the file into one value.
+        # For example, an unclosed quotation mark turns the rest of the file into one value.
         return [line for line in map(_one_line, text.splitlines()) if line]
 
 
@@ -114,7 +114,7 @@ def pack_rows(text: str) -> list[str]:
 
 
 def _are_names(row: Sequence[str]) -> bool:
-    """Check whether a first row names the columns: each once, short, and none a number or date."""
+    """Check whether a first row names the columns: its values are short, all different, and no numbers or dates."""
     row = [value for value in row if value]
     return (
         len(row) > 1
