@@ -1,7 +1,7 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
 The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the
-system limits memory and processor time, and a watchdog the elapsed time and, where the system does not, the memory.
+system limits memory and processor time; a watchdog limits elapsed time and, where the system fails to, memory.
 """
 
 import atexit

@@ -55,7 +55,7 @@ def prune(
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # First ends interrupted changes: an indexed file that is not in its place yet would seem to be gone.
+        # End interrupted changes first: an upload that is indexed but not yet in its place would seem to be gone.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)

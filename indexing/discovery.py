@@ -51,7 +51,7 @@ class FoundFile:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to read, each once; `top` is the folder that all paths belong to; by default each is its own."""
+    """Find the files to read, each once. `top` is the folder that all paths belong to; by default each is its own."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")

@@ -65,7 +65,7 @@ def _recognise(folder: str) -> tuple[int, int]:
 
 
 def _is_corpus(path: str) -> bool:
-    # The lines of a corpus disappear one by one, so a corpus that is still there needs pruning.
+    # Single lines of a corpus may disappear, so a corpus that is still there may need pruning.
     return os.path.isfile(path) and is_corpus(Path(path))
 
 

@@ -75,7 +75,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
-    # Split where the parser splits, whose line numbers are used below.
+    # Split where the parser does, because its line numbers are used below.
     lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
     for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:

@@ -103,7 +103,7 @@ def end_changes(collection: str) -> None:
 
 
 def was_made_by_upload(collection: str) -> bool:
-    """Check whether an upload has made an index, rather than the command line."""
+    """Check whether an index was made by an upload rather than by the command line."""
     return (index_path(collection) / _MARK).exists()
 
 
@@ -142,7 +142,7 @@ class LocalChanges:
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
-            # A commit is whole or nothing by itself.
+            # A single commit is all or nothing, so no journal is needed.
             store.replace_documents(list(written), sorted(outdated))
             return {}
         incoming = next((path.parent for path in added.values()), None) or _make_folder(self._collection)

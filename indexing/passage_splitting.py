@@ -59,7 +59,7 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # A line may end only because the page wraps. A short paragraph without a full stop is the heading of the next.
+        # A line may end only because the page wraps. A short paragraph without a full stop is the next one's heading.
         if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
             continue
         yield text[start:after]

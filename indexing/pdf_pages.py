@@ -79,7 +79,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # Overlapping lines each give the text of all of them.
+        # Overlapping lines each give the text of all of them, so the sum can grow.
         if (room := room - len(words)) < 0:
             return
         yield {"text": words, **place}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# How many files are named for each reason.
+# If more files than this have the same reason, only the first is named.
 _MOST_NAMED = 5
 # The reason given for each file whose packages are missing.
 NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"

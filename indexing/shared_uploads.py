@@ -374,7 +374,7 @@ def find_room(collection: str) -> Room:
 
 
 def describe_index(collection: str) -> tuple[str | None, bool]:
-    """Find the language of an index, and whether an upload has made it rather than the command line."""
+    """Find the language of an index, and whether it was made by an upload rather than by the command line."""
     from elasticsearch import NotFoundError
 
     with stores.connect_elasticsearch() as client, suppress(NotFoundError):

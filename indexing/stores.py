@@ -402,7 +402,7 @@ def is_own_mapping(properties: dict[str, Any]) -> bool:
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """Refuse an index that another program made, because searches would find little or nothing in it."""
+    """Refuse an index that another program made, because searches would find less, or nothing, in it."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(

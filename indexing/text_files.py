@@ -28,7 +28,7 @@ _MOST_TEXT = 100_000_000
 
 def read_csv(text: str) -> list[str]:
     """Read values that are separated by commas, semicolons, tabs or bars."""
-    # Lines end as in files, not at Unicode's other separators.
+    # Lines end at line breaks only, not also at Unicode's other separators as with `splitlines`.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     lines.seek(0)
@@ -156,7 +156,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Collect the simple values of an object and the objects in it, and the lists that hold more than simple values."""
+    """Collect the simple values of an object and of the objects in it, and lists that hold more than such values."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():

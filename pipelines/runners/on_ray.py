@@ -115,7 +115,7 @@ class _Actors:
 
 
 class _Worker:
-    """A worker on a machine of the cluster; it calls ``build`` at its first item, so that a crash then is a try."""
+    """A worker on a machine of the cluster; it calls ``build`` at its first item, so a crash there counts as a try."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
