@@ -381,7 +381,7 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, also those that this process does not read; raise :class:`BadInput` for a wrong value.
+    """Check all settings, even those that this process does not read; raises :class:`BadInput` for a wrong value.
 
     Returns a sentence for each variable that looks like a setting but is not one, with the nearest name. ``own`` names
     the variables that a user's own pipelines read.
