@@ -106,7 +106,9 @@ class TitleMentionRetriever:
         # Each known title has a passage, and leaving out `given` empties at most len(given) titles. Without filters,
         # this many titles are therefore enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
+        # So many of a title that enough remain after the given ones are left out.
+        wanted = self.per_title + sum(_own_key(document) in mentioned for document in given)
+        found = await find_documents(mentioned, wanted, filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
     run = blocking(run_async)
@@ -125,10 +127,6 @@ class TitleMentionRetriever:
                 if key != _own_key(document):
                     mentioned.setdefault(key, query if query.strip() else text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
-
-    def _passages_to_fetch(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """Count the passages to fetch for a title, so that enough remain after the given ones are left out."""
-        return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
     def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
         # Titles take turns, because one with many passages would otherwise leave no room for the later ones.
