@@ -63,8 +63,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
         index_path(name)
     except ValueError:
         return False
-    stands_in = name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX)
-    return not stands_in
+    return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX))
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
