@@ -1,10 +1,10 @@
 """Kill nodes of an Elasticsearch cluster while it is filled, rebuilt or asked, and check that nothing is lost or mixed.
 
-Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``. At ten points,
-kills with SIGKILL the node of an index's primary shard, the node of its copy, or the rebuild itself: when a certain
-share of the index was filled or rebuilt, or while questions are asked. After each kill, all passages must be there and
-from one edition of the corpus. If the command failed, this must hold after repeating the command. A partial answer or
-a query that was sent out also counts as a failure.
+Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``. Ten times, it
+kills with SIGKILL the node of an index's primary shard, the node of its copy, or the rebuild itself, at a certain share
+of the filling or rebuilding, or while questions are asked. After each kill, all passages must be there and from one
+edition of the corpus. If the command failed, this must hold after repeating it. A partial answer or a query that was
+sent out also counts as a failure.
 
     python -m benchmarks.cluster --start COMMAND [--passages 8000]
 """

@@ -4,8 +4,8 @@
 
 Each file is one passage, by default from `reading/train.jsonl` beside the checkout; passages are repeated if there are
 too few. The first start of the command indexes the folder. Each round starts the command again, and asks a question
-until the folder's answer comes. The processor time (Linux) is that of the server until then, without reading the
-folder. In the last round, files are then added, changed, moved and deleted at random, and folders moved. The benchmark
+until the folder's answer comes. The processor time (Linux) is that of the server until then, without the time for
+reading the folder. In the last round, files are then added, changed, moved and deleted at random, and folders moved. It
 waits until the index holds each file with its present content, and no other. Memory is the peak of all processes of the
 command together (Linux, PSS: shared memory counts once), measured twice a second.
 """

@@ -1,6 +1,6 @@
 """What hostile passages achieve: each is delivered alone, from the web and as the user's own document.
 
-Runs PrefRAG in the formats text, json, tools and tags, MSPR, and DR-RAG, each with a model that behaves, one that
+Runs PrefRAG in the formats text, json and tools, MSPR, DR-RAG and Self-RAG, each with a model that behaves, one that
 quotes the passage before every reply, and one that believes it and cites its forgeries. The last column counts prompts
 that differ outside the quoted lines or contain a control token. The prompts are those of a mode: `product`, `plain`, or
 `own`, the folder that docs/prompts.md shows.

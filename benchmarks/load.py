@@ -85,7 +85,7 @@ class Tally:
 
     :param took: The seconds of each run, from its first request to its end.
     :param lost: The number of runs that ended without an answer.
-    :param crossed: The number of runs that got the reply to another one.
+    :param crossed: The number of runs that got another run's reply.
     :param refused: The number of requests that the server told the client to repeat later.
     """
 

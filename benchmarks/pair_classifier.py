@@ -38,7 +38,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
+    """Run the measurements, and print each with the clock that took it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=2, help="cores that the process may use")
     parser.add_argument("--runs", type=int, default=20, help="questions that are timed")

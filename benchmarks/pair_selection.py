@@ -5,9 +5,9 @@
 The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
 corpus.jsonl, train.jsonl and dev.jsonl. The candidates are those of `dr_rag_cis` and `dr_rag_cfs`. It measures the
 shipped trees, trees trained again on the train questions with other seeds, and with `--transformer` a folder of
-`prefrag train pairs --engine transformer` at the threshold of its card; for the last it also prints questions of which
-only one engine selects all gold passages. Recall is in percent, the mean over questions; the interval is the middle 95%
-of the means of 10,000 bootstrap samples of the questions. Milliseconds are the median processor time of the selection.
+`prefrag train pairs --engine transformer` at the threshold of its card. For this folder it also prints questions of
+which only one engine selects all gold passages. Recall is in percent, the mean over questions; the interval is the
+middle 95% of the means of 10,000 bootstrap samples of the questions. The milliseconds are the median processor time.
 """
 
 from __future__ import annotations

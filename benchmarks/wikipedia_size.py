@@ -4,9 +4,9 @@
 
 Words are drawn by the Zipf-Mandelbrot law, on average 100 per passage; most of the common ones are words that an
 English index leaves out. A tenth of the rarer words are names, which make up the titles. Each passage mentions the
-titles of two others. Each size is reached by adding to the one before, and asked in a new process: a query is the title
-and six words of one passage. The figures for 5.2 and 24 million passages, marked as extrapolated, follow from a power
-of the size fitted to the measured ones.
+titles of two others. Each size adds passages to the one before, and is asked in a new process. A query is the title and
+six words of one passage. The figures for 5.2 and 24 million passages, marked as extrapolated, follow from a power of
+the size fitted to the measured ones.
 """
 
 from __future__ import annotations

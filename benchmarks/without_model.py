@@ -1,4 +1,4 @@
-"""Measure the processor time of a question to `prefrag` without a language model, with nothing and all encoded before.
+"""Measure the processor time of a question to `prefrag` without a language model, with and without cached encodings.
 
     python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
 

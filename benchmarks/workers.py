@@ -1,4 +1,4 @@
-"""Measure how much faster an evaluation is in two processes than in one, by wall seconds, in turns.
+"""Compare the wall time of an evaluation in two processes with that in one, measured in turns.
 
     python -m benchmarks.workers [--dataset FOLDER] [--pipeline NAME] [--limit N] [--rounds N]
 

@@ -2,17 +2,17 @@
 
 import html
 import io
+import math
 import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 from prefrag.evaluation.report.comparison import Intervals
 from prefrag.evaluation.report.grouping import Settings, vary
@@ -28,12 +28,14 @@ _COLOURS = {
     _GRID: "var(--grid)",
     **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
 }
-# The methods of a family share one colour and one mark; a label names the method.
+# The methods of a family share one colour.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
 _SIZE = 9.5
+# About how many letters a line of the legend holds, its marks and gaps left out.
+_LETTERS = 66
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,6 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
         if not shown:
             continue
         figure, axes = _figure(3.3)
-        ends = []
         drawn: Counter[int] = Counter()
         for line in shown:
             # Methods of one family share a colour, so each gets a stroke of its own.
@@ -153,11 +154,11 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
                     alpha=0.14,
                     linewidth=0,
                 )
-            axes.plot(xs, ys, color=_colour(line[0]), marker=_mark(line[0]), markersize=5, linewidth=1.6, ls=stroke)
-            ends.append((xs[-1], ys[-1], line[0].method, _colour(line[0])))
+            look: dict[str, Any] = {"color": _colour(line[0]), "marker": _MARKS[_number(line[0])], "ls": stroke}
+            axes.plot(xs, ys, **look, markersize=5, linewidth=1.6, label=line[0].method)
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
-        _label_ends(figure, axes, ends)
+        _add_legend(figure)
         note = f"{main.put('judge error', None).text}; bands are 95% intervals"
         words = ". ".join(_describe(line, ACC) for line in shown)
         yield Plot(dataset, note, _svg(figure, f"error-{task}-{dataset}", words))
@@ -177,20 +178,33 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # Only the last point of a line gets its name.
-    short = {run.name for line in lines for run in line[:-1]}
-    points = []
+    # The points of a line share its name and mark, and have their k beside them.
+    on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
+    marks: dict[str, str] = {}
+    drawn: Counter[int] = Counter()
     for run, label in zip(runs, _labels(runs), strict=True):
-        x, y = run.value(across) or 0.0, run.value(up) or 0.0
+        x, y, named = run.value(across) or 0.0, run.value(up) or 0.0, on_line.get(run.name, label)
+        is_new = named not in marks
+        if is_new:
+            # Methods of one family share a colour, so each gets a mark of its own.
+            marks[named] = _MARKS[(_number(run) + drawn[_number(run)]) % len(_MARKS)]
+            drawn[_number(run)] += 1
+        look: dict[str, Any] = {
+            "color": _colour(run),
+            "marker": marks[named],
+            "ls": "none",
+            "label": named if is_new else None,
+        }
+        axes.plot([x], [y], **look, markersize=7, zorder=3)
         interval = intervals.get((run.name, up.key))
         if interval is not None:
             axes.plot([x, x], [interval.low, interval.high], color=_colour(run), linewidth=1, alpha=0.3, zorder=1)
-        axes.plot([x], [y], color=_colour(run), marker=_mark(run), markersize=7, linestyle="none", zorder=3)
-        points.append((x, y, f"k {run.top_k}" if run.name in short else label, _colour(run)))
+        if run.name in on_line:
+            axes.annotate(f"k {run.top_k}", (x, y), xytext=(5, 4), textcoords="offset points", color=_colour(run))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
-    axes.margins(x=0.2, y=0.08)
-    _label_points(figure, axes, points)
+    axes.margins(x=0.06, y=0.08)
+    _add_legend(figure)
     return _svg(figure, f"{across.key}-{name}", _describe(runs, up, across))
 
 
@@ -216,7 +230,6 @@ def _labels(runs: Sequence[Run]) -> list[str]:
 
 def _figure(height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(_GRID)
@@ -228,109 +241,16 @@ def _figure(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-# Positions of a label, in points from its mark: beside it, above, below, then further out.
-_DIRECTIONS = (
-    *((1, 0), (-1, 0), (0, 1), (0, -1), (0.9, 0.5), (0.9, -0.5), (-0.9, 0.5), (-0.9, -0.5)),
-    *((0.5, 0.9), (0.5, -0.9), (-0.5, 0.9), (-0.5, -0.9)),
-)
-_PLACES = [(distance * x, distance * y) for distance in (8, 13, 19, 26, 34, 43, 53, 64, 76) for x, y in _DIRECTIONS]
-_NEAR = 10
-
-
-def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Place each label so that it covers no mark and no other label and stays inside the plot."""
-    figure.draw_without_rendering()
-    canvas = figure.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    renderer = canvas.get_renderer()
-    # Freeze the layout, so that the labels do not change it.
-    figure.set_layout_engine("none")
-    inside = axes.get_window_extent(renderer)
-    scale = figure.dpi / 72
-    marks = [axes.transData.transform((x, y)) for x, y, _, _ in points]
-    half = 5 * scale
-    taken = [Bbox.from_extents(x - half, y - half, x + half, y + half) for x, y in marks]
-    for (x, y, label, colour), (mark_x, mark_y) in sorted(
-        zip(points, marks, strict=True), key=lambda item: -item[1][1]
-    ):
-        text = axes.annotate(label, (x, y), xytext=(0, 0), textcoords="offset points", fontsize=_SIZE - 1, color=colour)
-        box = text.get_window_extent(renderer)
-        best: tuple[float, float, float, Bbox] | None = None
-        for right, above in _PLACES:
-            left = mark_x + right * scale - (0 if right > 0 else box.width if right < 0 else box.width / 2)
-            bottom = mark_y + above * scale - (0 if above > 0 else box.height if above < 0 else box.height / 2)
-            place = Bbox.from_bounds(left, bottom, box.width, box.height)
-            covered = sum(_overlap(place, other) for other in taken) + _outside(place, inside) * box.height
-            if best is None or covered < best[0]:
-                best = (covered, right, above, place)
-            if not covered:
-                break
-        assert best is not None
-        _, right, above, place = best
-        text.set_position(((place.x0 - mark_x) / scale, (place.y0 - mark_y) / scale))
-        text.set_verticalalignment("bottom")
-        taken.append(place)
-        if max(abs(right), abs(above)) > _NEAR:
-            _leader(axes, (mark_x, mark_y), place, colour)
-
-
-def _leader(axes: Axes, mark: tuple[float, float], place: Bbox, colour: str) -> None:
-    end = (min(max(mark[0], place.x0), place.x1), min(max(mark[1], place.y0), place.y1))
-    (x0, y0), (x1, y1) = axes.transData.inverted().transform([mark, end])
-    axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.6, alpha=0.8, zorder=1, scalex=False, scaley=False)
-
-
-def _overlap(one: Bbox, other: Bbox) -> float:
-    width = min(one.x1, other.x1) - max(one.x0, other.x0)
-    height = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return width * height if width > 0 and height > 0 else 0.0
-
-
-def _outside(place: Bbox, inside: Bbox) -> float:
-    return (
-        max(0.0, inside.x0 - place.x0)
-        + max(0.0, place.x1 - inside.x1)
-        + max(0.0, inside.y0 - place.y0)
-        + max(0.0, place.y1 - inside.y1)
-    )
-
-
-def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write the names of lines at their ends, moved apart if they would overlap."""
-    gap = _SIZE * 1.25
-    longest = max(len(label) for _, _, label, _ in ends)
-    left, right = axes.get_xlim()
-    # Leave space for the names: a letter is about 0.6 times as wide as high, and the axes take most of the width.
-    share = min(0.6, 0.6 * _SIZE * longest / (0.84 * _WIDTH * 72) + 0.03)
-    axes.set_xlim(left, left + (right - left) / (1 - share))
-    ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]
-    figure.draw_without_rendering()
-    axes.set_xticks(ticks)
-    scale = figure.dpi / 72
-    heights = {place: axes.transData.transform((x, y))[1] / scale for place, (x, y, _, _) in enumerate(ends)}
-    previous = float("-inf")
-    for place in sorted(heights, key=lambda place: heights[place]):
-        x, y, label, colour = ends[place]
-        height = max(heights[place], previous + gap)
-        previous = height
-        axes.annotate(
-            label,
-            (x, y),
-            xytext=(9, height - heights[place]),
-            textcoords="offset points",
-            va="center",
-            fontsize=_SIZE - 0.5,
-            color=colour,
-            annotation_clip=False,
-        )
+def _add_legend(figure: Figure) -> None:
+    """Name the marks and lines below the plot."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    columns = max(1, min(3, _LETTERS // max(map(len, labels))))
+    figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))
+    figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False, fontsize=_SIZE - 1)
 
 
 def _colour(run: Run) -> str:
     return _SERIES[_number(run)]
-
-
-def _mark(run: Run) -> str:
-    return _MARKS[_number(run)]
 
 
 def _number(run: Run) -> int:
