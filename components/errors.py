@@ -1,6 +1,6 @@
 """The errors that reach a user, each with its exit code and HTTP status.
 
-They live in the lowest folder, so that every other folder can raise them.
+They are in ``components`` because all other folders may import from it.
 """
 
 import errno

@@ -38,9 +38,9 @@ class PopularityRouter(Block):
         """Set up the component.
 
         :param retriever: Any keyword retriever, such as BM25.
-        :param threshold: The popularity, in passages, at which retrieval is skipped; 0 skips it for every question that
-            names something.
-        :param depth: How many passages are found for each name; those that contain it are counted.
+        :param threshold: The least popularity, in passages, at which retrieval is skipped; 0 skips it for every
+            question that names something.
+        :param depth: How many passages to retrieve for each name; only those that contain the name are counted.
         :raises ValueError: When a number is out of range, or the threshold exceeds the depth and so is never reached.
         """
         check_whole(0, threshold=threshold)

@@ -89,7 +89,7 @@ class PassageCritic:
     """Retrieve or not, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
     A pipeline runs it before the search and after it. Each run gives exactly one output: ``search``, ``answered``, or
-    ``unanswered`` if there is no passage or no model to criticise it.
+    ``unanswered`` if no search is needed, or there is no passage or no model to criticise it.
     """
 
     def __init__(

@@ -91,7 +91,7 @@ class ToolsFormat(ReplyFormat):
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply without a call: the final answer."""
         if not must_answer:
-            # A server without a parser for its model leaves the call in the text.
+            # A server that cannot parse its model's calls leaves the call in the text.
             if (call := _find_call(text)) is not None:
                 return _search("", *call, tools)
             step = TextFormat().read(text, tools, must_answer=False)
