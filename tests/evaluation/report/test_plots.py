@@ -1,4 +1,4 @@
-"""What the plots of the report name."""
+"""The legends of the plots."""
 
 from pathlib import Path
 from typing import Any
