@@ -43,19 +43,19 @@ def seconds(duration: str) -> int:
 
 
 class TestTheImage:
-    def test_the_image_runs_as_a_numbered_user_other_than_root(self):
-        users = values("USER")
-
-        assert users == ["10001:10001"]
+    def test_the_image_runs_as_a_numbered_user_writes_only_to_its_data_and_stops_with_the_signal_that_lets_runs_end(
+        self,
+    ):
+        assert values("USER") == ["10001:10001"], "another than root"
         assert "--uid 10001 --gid 10001" in " ".join(values("RUN"))
+        assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
+        assert values("VOLUME") == values("WORKDIR") == ["/data"]
+        assert values("STOPSIGNAL") == ["SIGTERM"]
+        assert values("ENTRYPOINT") == ['["prefrag"]'], "a shell would not pass the signal on"
 
     def test_the_image_has_a_base_with_a_pinned_version(self):
         assert values("ARG", stage=0) == ["BASE=docker.io/library/python:3.13-slim-trixie"]
         assert {stage[0].value.split(" ")[0] for stage in stages()[1:]} == {"${BASE}"}
-
-    def test_the_image_writes_only_to_its_data(self):
-        assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
-        assert values("VOLUME") == values("WORKDIR") == ["/data"]
 
     @for_each("source", *copied_from_the_checkout())
     def test_every_copied_file_exists_and_reaches_the_builder(self, source: str):
@@ -66,13 +66,17 @@ class TestTheImage:
         files = [str(each.relative_to(CHECKOUT)) for each in inside if "__pycache__" not in each.parts]
         assert [file for file in files if not reaches_the_builder(file)] == []
 
-    def test_the_wheel_in_the_image_is_complete(self):
+    def test_the_wheel_in_the_image_is_complete_and_its_extras_exist(self):
         folders = {
             str(link.readlink()).removeprefix("../") for link in (CHECKOUT / "prefrag").iterdir() if link.is_symlink()
         }
         project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
         assert folders | {project["readme"], *project["license-files"]} <= set(copied_from_the_checkout())
+        (default,) = [value for value in values("ARG", stage=1) if value.startswith("EXTRAS")]
+        names = default.partition("=")[2].strip('"').split()
+        assert names
+        assert set(names) <= set(project["optional-dependencies"])
+        assert SERVICES["prefrag"]["build"]["args"]["EXTRAS"] == f"${{EXTRAS-{' '.join(names)}}}"
 
     @for_each(
         "path",
@@ -88,17 +92,6 @@ class TestTheImage:
 
         assert not re.search(r"KEY|TOKEN|SECRET|PASSWORD|PROXY", " ".join(settings))
         assert not re.search(r"index-url|find-links|trusted-host", text)
-
-    def test_the_extras_of_the_image_exist(self):
-        (default,) = [value for value in values("ARG", stage=1) if value.startswith("EXTRAS")]
-        extras = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-            "optional-dependencies"
-        ]
-
-        names = default.partition("=")[2].strip('"').split()
-        assert names
-        assert set(names) <= set(extras)
-        assert SERVICES["prefrag"]["build"]["args"]["EXTRAS"] == f"${{EXTRAS-{' '.join(names)}}}"
 
     @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
     @pytest.mark.parametrize(("extras", "wanted"), [("", ""), ("files", "[files]"), ("files mcp", "[files,mcp]")])
@@ -119,10 +112,6 @@ class TestTheImage:
 
         assert done.stdout == f"wheel/a.whl{wanted}"
 
-    def test_the_image_stops_with_the_signal_that_lets_runs_end(self):
-        assert values("STOPSIGNAL") == ["SIGTERM"]
-        assert values("ENTRYPOINT") == ['["prefrag"]'], "a shell would not pass the signal on"
-
 
 def test_the_ports_agree():
     (port,) = values("EXPOSE")
@@ -136,20 +125,15 @@ def test_the_ports_agree():
 
 class TestCompose:
     @for_each("name", *SERVICES)
-    def test_a_service_can_write_only_where_it_must_and_has_no_privileges(self, name: str):
+    def test_a_service_can_write_only_where_it_must_has_no_privileges_and_a_health_check_that_ends(self, name: str):
         service = SERVICES[name]
-
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert "cap_add" not in service
         assert "privileged" not in service
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
-
-    @for_each("name", *SERVICES)
-    def test_a_service_has_a_health_check_that_ends(self, name: str):
-        check = SERVICES[name]["healthcheck"]
-
+        check = service["healthcheck"]
         assert check["test"][0] == "CMD"
         assert check["timeout"]
         assert check["start_period"]
@@ -190,14 +174,9 @@ class TestCompose:
         assert {mount.partition(":")[0] for mount in mounts if isinstance(mount, str)} == set(compose()["volumes"])
         assert (documents["target"], documents["read_only"]) == ("/documents", True)
 
-    def test_every_variable_of_ours_is_documented(self):
+    def test_every_variable_of_ours_is_documented_and_the_answer_kept_with_the_documents_decides_about_the_web(self):
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
-
         assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= settings()
-
-    def test_the_answer_kept_with_the_documents_decides_about_the_web(self):
-        text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
-
         assert "PREFRAG_WEB" not in text
 
     def test_the_model_of_compose_counts_as_local(self, monkeypatch: pytest.MonkeyPatch):
@@ -275,10 +254,7 @@ class TestTheHealthCheck:
 
         assert self.exit_code(command, served.address) == 1
 
-    def test_the_health_check_fails_when_the_service_is_not_ready(self, command: list[str]):
-        with answering(503) as address:
-            assert self.exit_code(command, address) == 1
-
-    def test_the_health_check_uses_no_proxy(self, command: list[str]):
-        with answering(200) as address:
-            assert self.exit_code(command, address, http_proxy="http://127.0.0.1:9", no_proxy="") == 0
+    def test_the_health_check_fails_when_the_service_is_not_ready_and_uses_no_proxy(self, command: list[str]):
+        for status, code in ((503, 1), (200, 0)):
+            with answering(status) as address:
+                assert self.exit_code(command, address, http_proxy="http://127.0.0.1:9", no_proxy="") == code

@@ -84,21 +84,20 @@ class TestCommands:
             "web (external): searched",
         ]
 
-    def test_the_web_is_closed_and_opened_again(self, chat: Callable[..., Any]):
-        result = chat("/web off", "/web on", options=("--quiet",))
-
-        assert result.stdout.splitlines() == ["The web is closed.", "The web is open."]
-        assert os.environ["PREFRAG_WEB"] == "on"
-
-    def test_the_web_that_the_administrator_closed_stays_closed(
+    def test_the_web_is_closed_and_opened_again_unless_the_administrator_closed_it(
         self, chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ):
+        result = chat("/web off", "/web on", options=("--quiet",))
+        assert result.stdout.splitlines() == ["The web is closed.", "The web is open."]
+        assert os.environ["PREFRAG_WEB"] == "on"
         monkeypatch.setenv("PREFRAG_WEB", "off")
-
         result = chat("/web on")
+        assert (result.exit_code, "cannot open it" in result.stderr) == (2, True)
 
-        assert result.exit_code == 2
-        assert "cannot open it" in result.stderr
+    def test_are_listed_by_help_and_quit_ends(self, chat: Callable[..., Any]):
+        assert "/sources" in chat("/help").stdout
+        for line in ("/quit", "/exit"):
+            assert chat(line, "Who built alpha?").stdout == ""
 
     @for_each("line", "/nonsense", "/web maybe", "/sources nowhere")
     def test_an_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):
@@ -107,13 +106,6 @@ class TestCommands:
         assert "There is no" in result.stderr
         assert "Answer: 1974" in result.stdout
         assert result.exit_code == 2
-
-    @for_each("line", "/quit", "/exit")
-    def test_quit_ends(self, chat: Callable[..., Any], line: str):
-        assert chat(line, "Who built alpha?").stdout == ""
-
-    def test_help_lists_them(self, chat: Callable[..., Any]):
-        assert "/sources" in chat("/help").stdout
 
 
 class TestFailures:

@@ -76,10 +76,15 @@ def test_an_answer_that_is_none_is_not_kept(probes: list[str], terminal: Callabl
     assert read_choice() is None
 
 
-def test_without_a_terminal_nothing_is_searched(probes: list[str]):
+def test_without_a_terminal_nothing_is_searched_and_where_there_is_no_server_nobody_is_asked(
+    probes: list[str], terminal: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+):
     offer_model()
-
     assert probes == []
+    terminal("1")
+    monkeypatch.setattr(kept_model, "find_local_servers", lambda: [])
+    offer_model()
+    assert read_choice() is None
 
 
 @pytest.mark.parametrize("variable", ["PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"])
@@ -92,31 +97,14 @@ def test_where_a_model_is_set_nothing_is_searched(probes: list[str], terminal: C
     assert probes == []
 
 
-def test_where_there_is_no_server_nobody_is_asked(terminal: Callable[[str], None], monkeypatch: pytest.MonkeyPatch):
-    terminal("1")
-    monkeypatch.setattr(kept_model, "find_local_servers", lambda: [])
-
-    offer_model()
-
-    assert read_choice() is None
-
-
-def test_the_environment_counts_more_than_the_choice():
+@pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}', None])
+def test_a_damaged_choice_sets_nothing_nor_one_where_the_environment_names_a_model(text: str | None):
     keep_model(OLLAMA, "qwen3")
-    os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"
-
+    if text is None:
+        os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"
+    else:
+        kept_file().write_text(text, encoding="utf-8")
     use_kept_model()
-
-    assert chosen() == (None, None)
-
-
-@pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}'])
-def test_a_damaged_choice_sets_nothing(text: str):
-    kept_file().parent.mkdir(parents=True)
-    kept_file().write_text(text, encoding="utf-8")
-
-    use_kept_model()
-
     assert chosen() == (None, None)
 
 

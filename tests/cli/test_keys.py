@@ -16,14 +16,16 @@ def no_env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_key_is_printed_once_and_alone():
+def test_a_key_is_printed_once_and_alone_and_the_env_file_says_where_it_is_kept(tmp_path: Path):
     result = prefrag("keys", "add", "ada")
-
     (secret,) = result.stdout.splitlines()
     assert secret.startswith("prefrag_")
     assert "only its hash is kept" in result.stderr
     assert Keyring().find(secret) is not None
     assert secret not in prefrag("keys", "list").stdout
+    (tmp_path / ".env").write_text(f"PREFRAG_KEYS_FILE={tmp_path / 'mine.json'}\n")
+    prefrag("keys", "add", "ben")
+    assert (tmp_path / "mine.json").exists()
 
 
 def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
@@ -63,14 +65,6 @@ def test_the_last_key_that_is_revoked_leaves_keys_required():
 def test_what_cannot_be_done_ends_with_its_code(arguments: list[str], code: int):
     assert prefrag("keys", *arguments).exit_code == code
     assert not keys_file().exists() or not json.loads(keys_file().read_text())["keys"]
-
-
-def test_the_settings_are_those_of_the_server_beside_an_env_file(tmp_path: Path):
-    (tmp_path / ".env").write_text(f"PREFRAG_KEYS_FILE={tmp_path / 'mine.json'}\n")
-
-    prefrag("keys", "add", "ada")
-
-    assert (tmp_path / "mine.json").exists()
 
 
 class TestServingOtherMachines:

@@ -33,13 +33,13 @@ def found(server: FakeModelServer, program: str = "Ollama") -> list[LocalServer]
     return find_local_servers({port_of(server): program})
 
 
-def test_a_server_is_found_with_its_models(server: FakeModelServer):
+def test_a_server_is_found_with_its_models_but_those_that_only_embed_and_the_name_that_it_gives_itself(
+    server: FakeModelServer,
+):
     server.listed = models("llama3.2", "qwen3:8b")
 
     assert found(server) == [LocalServer("Ollama", server.url, ("llama3.2", "qwen3:8b"))]
 
-
-def test_it_has_the_name_that_it_gives_itself_and_models_that_only_embed_are_left_out(server: FakeModelServer):
     server.listed = models("nomic-embed-text", "qwen3", owner="llamacpp")
 
     assert [(each.program, each.models) for each in found(server, "vLLM")] == [("llama.cpp", ("qwen3",))]

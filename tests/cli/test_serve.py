@@ -1,7 +1,6 @@
 """`prefrag serve`: what it starts, and what it refuses."""
 
 import os
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -27,12 +26,17 @@ def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict
     assert started["app"] == "prefrag.server.app:create_app"
 
 
-@for_each("host", "0.0.0.0", "::", "192.168.1.5", "example.org")
-def test_refuses_other_machines_without_a_key(started: dict[str, Any], host: str):
-    result = prefrag("serve", "--demo", "--host", host)
-
-    assert result.exit_code == 2
-    assert "PREFRAG_API_KEYS" in result.stderr
+@for_each(
+    "options, code, said",
+    *((("--demo", "--host", host), 2, "PREFRAG_API_KEYS") for host in ("0.0.0.0", "::", "192.168.1.5", "example.org")),
+    (("--pipelines-dir", "nowhere"), 3, "nowhere"),
+)
+def test_refuses_other_machines_without_a_key_and_missing_pipelines(
+    started: dict[str, Any], options: tuple[str, ...], code: int, said: str
+):
+    result = prefrag("serve", *options)
+    assert result.exit_code == code
+    assert said in result.stderr
     assert not started
 
 
@@ -49,11 +53,6 @@ def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(supervisor, "run", mock.Mock(side_effect=SystemExit(3)))
 
     assert prefrag("serve", "--demo").exit_code == 1
-
-
-def test_missing_pipelines_end_with_3(started: dict[str, Any], tmp_path: Path):
-    assert prefrag("serve", "--pipelines-dir", tmp_path / "nowhere").exit_code == 3
-    assert not started
 
 
 class TestDocuments:
@@ -81,13 +80,11 @@ class TestDocuments:
         assert prefrag("serve", *options).exit_code == 0
         assert os.environ["PREFRAG_INDEX"] == index
 
-    def test_are_not_needed_by_a_pipeline_that_searches_none(self, started: dict[str, Any]):
-        assert prefrag("serve", "--pipeline", "no_retrieval").exit_code == 0
 
-
-def test_the_time_of_a_run_and_of_draining_can_be_set(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+def test_the_time_of_a_run_and_of_draining_can_be_set_and_a_pipeline_that_searches_none_needs_no_documents(
+    started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("PREFRAG_DRAIN_SECONDS", "3")
-
-    assert prefrag("serve", "--demo", "--deadline", "40").exit_code == 0
+    assert prefrag("serve", "--pipeline", "no_retrieval", "--deadline", "40").exit_code == 0
     assert started["timeout_graceful_shutdown"] == 3
     assert limit_deadline(None) == 40

@@ -122,12 +122,13 @@ class TestAsk:
         assert result.stdout.count("Not searched: web (the web is closed: open it with `prefrag index --web") == 1
         assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in asking.stdout
 
-    def test_opens_or_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    def test_opens_or_closes_the_web_for_one_question_unless_the_administrator_closed_it(
+        self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout
         monkeypatch.setenv("PREFRAG_WEB", "on")
         assert "No query was sent to the web." in ask("--no-web").stdout
 
-    def test_cannot_open_what_the_administrator_closed(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
         result = ask("--web")

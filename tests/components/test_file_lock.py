@@ -14,15 +14,13 @@ from prefrag.components.file_lock import Busy, append_line, hold_lock, take_lock
 from tests.full_disk import files_of_at_most
 
 
-def test_a_new_file_is_its_owners_alone(tmp_path: Path):
+def test_a_new_file_is_its_owners_alone_and_no_folder_is_made(tmp_path: Path):
     append_line(tmp_path / "log", "one")
     append_line(tmp_path / "log", "two ä \ud800")
 
     assert (tmp_path / "log").read_text(encoding="utf-8") == "one\ntwo ä \\ud800\n"
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
-
-def test_no_folder_is_made(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         append_line(tmp_path / "unmounted" / "log", "one")
 

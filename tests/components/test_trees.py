@@ -35,13 +35,13 @@ def test_give_a_probability_a_row(tmp_path: Path):
     assert load_trees(tmp_path / "t.json", ["large", "other"]).probabilities([]) == []
 
 
-def test_are_read_once_until_the_file_changes(tmp_path: Path):
+def test_are_read_once_until_the_file_changes_and_refused_over_other_features(tmp_path: Path):
     file = trees(tmp_path / "t.json")
     first = load_trees(file, ["large", "other"])
     assert load_trees(file, ["large", "other"]) is first
-
+    with pytest.raises(ValueError, match="other features"):
+        load_trees(file, ["other", "large"])
     trees(file, reverse=True)
-
     assert load_trees(file, ["large", "other"]).probabilities([[1.0, 0.5]])[0] < 0.5
 
 
@@ -60,11 +60,6 @@ def test_that_are_none_are_reported_in_words(tmp_path: Path, content: bytes):
 
     with pytest.raises(ValueError, match="broken.json"):
         load_trees(file, ["large", "other"])
-
-
-def test_over_other_features_are_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="other features"):
-        load_trees(trees(tmp_path / "t.json"), ["other", "large"])
 
 
 class TestAgainstXGBoost:

@@ -25,13 +25,11 @@ def holds(passage: dict[str, Any], answer: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
 
 
-def test_it_is_large_enough_for_a_demo():
+def test_it_is_large_enough_for_a_demo_and_ids_titles_and_questions_are_unique():
     assert len(LOCAL) >= 190
     assert len(WEB) >= 70
     assert len(QUESTIONS) >= 40
 
-
-def test_ids_titles_and_questions_are_unique():
     assert len(PASSAGES) == len(LOCAL) + len(WEB)
     assert len({passage["title"].casefold() for passage in LOCAL + WEB}) == len(LOCAL) + len(WEB)
     assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS)

@@ -38,14 +38,17 @@ class TestFiles:
         assert (report.written, report.unchanged, report.unchanged_files) == (0, 1, 1)
         assert stored() == before
 
-    def test_that_changed_replace_their_passages(self, make: Make) -> None:
+    def test_that_changed_replace_their_passages_and_keep_them_where_they_cannot_be_read_any_more(
+        self, make: Make
+    ) -> None:
         make("other.txt", "Another file.")
         index([make("a.txt", "A sentence of six words is. " * 100).parent])
-
         report = index([make("a.txt", "Now short.").parent])
-
         assert texts() == ["Another file.", "Now short."]
         assert (report.written, report.replaced, report.unchanged, report.deleted) == (1, 1, 1, 0)
+        report = index([make("a.txt", "")])
+        assert texts() == ["Another file.", "Now short."]
+        assert "its earlier passages stay" in report.skipped[0].reason
 
     def test_that_cannot_be_read_are_named_and_the_others_indexed(self, make: Make) -> None:
         make("1.txt", b"a\0b")
@@ -58,26 +61,14 @@ class TestFiles:
         assert texts() == ["Fine.", "Good."]
         assert [Path(skipped.path).name for skipped in report.skipped] == ["1.txt", "2.txt", "4.txt"]
 
-    def test_without_permission_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        path = make("a.txt")
-        monkeypatch.setattr(Path, "read_bytes", _denied)
-
-        assert "Permission denied" in str(index([path, make("b.txt")]).skipped[0])
-
-    def test_that_cannot_be_read_any_more_keep_their_passages(self, make: Make) -> None:
-        index([make("a.txt", "Before.")])
-
-        report = index([make("a.txt", "")])
-
-        assert texts() == ["Before."]
-        assert "its earlier passages stay" in report.skipped[0].reason
-
-    def test_too_large_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_permission_and_those_that_are_too_large_are_named(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(file_forms.FORMS, "text", file_forms.FORMS["text"]._replace(most_bytes=5_000_000))
-
-        [skipped] = index([make("a.txt", b"x" * 6_000_000)]).skipped
-
-        assert skipped.reason == "it has 6 MB, and .txt files up to 5 MB are read: split it"
+        [large] = index([make("large.txt", b"x" * 6_000_000)]).skipped
+        assert large.reason == "it has 6 MB, and .txt files up to 5 MB are read: split it"
+        monkeypatch.setattr(Path, "read_bytes", _denied)
+        assert "Permission denied" in str(index([make("a.txt"), make("b.txt")]).skipped[0])
 
     def test_of_other_kinds_are_counted_by_kind(self, make: Make) -> None:
         make("a.PNG")

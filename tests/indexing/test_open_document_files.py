@@ -91,15 +91,12 @@ def test_a_file_that_cannot_be_read_is_refused(data: bytes, reason: str) -> None
 
 
 class TestRtf:
-    def test_gives_its_words(self) -> None:
+    def test_gives_its_words_and_is_refused_where_it_is_something_else(self):
         pytest.importorskip("striprtf", reason="the extra 'files' is not installed")
 
         [passage] = FileConverter().passages(Path("/a.rtf"), rb"{\rtf1\ansi Gr\'fc\'dfe aus {\b Wien}.\par}")
 
         assert passage.content == "Gr\u00fc\u00dfe aus Wien."
-
-    def test_is_refused_where_it_is_something_else(self) -> None:
-        pytest.importorskip("striprtf", reason="the extra 'files' is not installed")
 
         with pytest.raises(CannotRead, match="not RTF"):
             FileConverter().passages(Path("/a.rtf"), b"plain")

@@ -40,13 +40,11 @@ def test_a_passage_closes_at_the_end_of_a_paragraph_once_it_has_enough_words() -
     assert [passage.split()[0] for passage in split_into_passages(text)] == ["One", "Three"]
 
 
-def test_a_heading_goes_with_the_text_below_it() -> None:
+def test_a_heading_goes_with_the_text_below_it_and_a_last_sentence_of_few_words_with_the_passage_before():
     text = f"{_sentence('above', 110)}\n\nThe heading\n\n{_sentence('below', 50)}"
 
     assert split_into_passages(text)[1].startswith("The heading")
 
-
-def test_a_last_sentence_of_few_words_joins_the_passage_before() -> None:
     assert len(split_into_passages(f"{_sentence('long', 130)} {_sentence('end', 12)}")) == 1
 
 

@@ -99,15 +99,13 @@ async def test_a_run_is_the_same_in_both_engines(chosen: str):
     assert comparable(result) == comparable(asynchronous)
 
 
-def test_its_branch_of_several_steps_is_that_of_ircot():
+def test_its_branch_of_several_steps_is_that_of_ircot_and_that_of_one_step_vanilla_rag():
     adaptive, ircot = parameters("adaptive_rag"), parameters("ircot")
 
     assert {name: adaptive[name] for name in ircot} == ircot
     lines, of_ircot = (set(graph(name)["connections"]) for name in ("adaptive_rag", "ircot"))
     assert of_ircot - lines == {("rewriter.state", "question.state"), ("router.exhausted", "answerer.state")}
 
-
-def test_its_branch_of_one_step_is_vanilla_rag():
     adaptive, vanilla = parameters("adaptive_rag"), parameters("vanilla_local")
 
     for name in ("local", "recorder"):

@@ -51,10 +51,14 @@ class TestRepliesThatAreCutOff:
         assert (cut["caller"], cut["limit"]) == ("reasoner", 512)
         assert result["errors"] == [], "it happened once, and a whole reply followed"
 
-    async def test_cut_off_queries_are_not_searched_for(self):
+    async def test_cut_off_queries_are_not_searched_for_and_half_a_label_does_not_count(self):
         result = await run(scripted(f"Thought: a\nAction: Search_Engine\nAction Input: alp{CUT}", answer()))
 
         assert result["counts"]["total"] == 0
+
+        result = await run(scripted(f"Thought: a\nFinal Answer: 1812\nSelf-Evaluation: {CUT}", answer()))
+
+        assert result["answer"] == "1974"
 
     async def test_count_as_far_as_they_were_finished(self):
         reply = f"Thought: a\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: As the pass{CUT}"
@@ -62,11 +66,6 @@ class TestRepliesThatAreCutOff:
         result = await run(scripted(search("alpha"), reply))
 
         assert (result["answer"], result["label"], result["usage"]["llm_calls"]) == ("1974", "CORRECT", 2)
-
-    async def test_with_half_a_label_do_not_count(self):
-        result = await run(scripted(f"Thought: a\nFinal Answer: 1812\nSelf-Evaluation: {CUT}", answer()))
-
-        assert result["answer"] == "1974"
 
     @pytest.mark.parametrize("reply", [f"Final Answer: it was lit in the year 18{CUT}", "<think>Let me see, the"])
     async def test_again_and_again_are_an_error_that_states_what_to_do(self, reply: str):

@@ -47,13 +47,12 @@ class TestAttachedFiles:
             ],
         )
 
-    def test_may_have_their_number_inside(self):
+    def test_may_have_their_number_inside_and_are_not_named_in_the_question_where_their_texts_are_missing(self):
         assert take_apart(NUMBERED_INSIDE) == (
             ASKED,
             [Attachment("1", "", "Ada Quill keeps the crane."), Attachment("plan.md", "plan.md", "In Ostermoor.")],
         )
 
-    def test_are_not_named_in_the_question_where_their_texts_are_missing(self):
         assert take_apart(FILE_TAGS + ASKED) == (ASKED, [])
 
     def test_a_file_cannot_put_a_question_of_its_own(self):

@@ -156,19 +156,17 @@ class TestErrors:
         assert error["message"]
         assert "detail" in response.json()
 
-    def test_of_a_closed_route_too(self, address: str):
+    def test_of_a_closed_route_a_body_that_is_too_large_and_a_foreign_name(self, address: str):
         response = httpx.post(f"{address}/v1/files")
 
         assert (response.status_code, response.json()["error"]["message"]) == (404, "Not Found")
         assert response.json()["error"]["code"] is None
 
-    def test_of_a_body_that_is_too_large(self, address: str):
         response = httpx.post(f"{address}/v1/chat/completions", content=b" " * 1_000_001)
 
         assert response.status_code == 413
         assert "1,000,000" in response.json()["error"]["message"]
 
-    def test_of_a_foreign_name(self, address: str):
         response = httpx.get(f"{address}/v1/models", headers={"Host": "rebound.example"})
 
         assert response.status_code == 403
@@ -222,10 +220,9 @@ class TestClient:
         with openai.OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=0) as client:
             yield client
 
-    def test_lists_the_models(self, client: openai.OpenAI):
+    def test_lists_the_models_and_raises_what_the_service_reports(self, client: openai.OpenAI):
         assert [model.id for model in client.models.list()] == ["prefrag", "prefrag-tasks"]
 
-    def test_raises_what_the_service_reports(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists those that") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
 

@@ -68,7 +68,7 @@ class TestFiles:
 
 
 class TestContent:
-    def test_nothing_is_loaded_from_elsewhere(self):
+    def test_nothing_is_loaded_from_elsewhere_and_no_script_and_no_style_stand_in_the_page(self):
         addresses = [
             address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))
         ]
@@ -76,7 +76,6 @@ class TestContent:
         # These are the names of the SVG namespace, which no browser loads.
         assert set(addresses) <= {"http://www.w3.org/2000/svg"}
 
-    def test_no_script_and_no_style_stand_in_the_page(self):
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", INDEX)
         assert not re.search(r"(src|href)=\"/", INDEX), "an absolute path breaks behind a proxy's prefix"
 

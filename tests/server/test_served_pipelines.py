@@ -48,15 +48,15 @@ def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "wrappers"
 
 
-def test_prefrag_alone_by_default(own: Path):
+def test_prefrag_alone_by_default_or_those_that_are_named_in_their_order_and_files_by_their_names(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"]}
     assert not skips_broken()
-
-
-def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_SERVE", " mspr, mine,")
-
-    assert list(choose_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
+    (other := tmp_path / "other.yaml").write_text("components: {}")
+    monkeypatch.setenv("PREFRAG_SERVE", f" mspr, mine,{other},")
+    named = [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml"), ("other", other)]
+    assert list(choose_pipelines().items()) == named
     assert not skips_broken()
 
 
@@ -67,13 +67,6 @@ def test_all_are_the_shipped_ones_and_ones_own_which_goes_before_a_shipped_one_o
 
     assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
     assert skips_broken()
-
-
-def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "other.yaml").write_text("components: {}")
-    monkeypatch.setenv("PREFRAG_SERVE", f"prefrag,{tmp_path / 'other.yaml'}")
-
-    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
 
 
 @pytest.mark.parametrize("serve", ["prefrag,prefrag.yaml", "mine,elsewhere/mine.yaml"])
@@ -98,13 +91,6 @@ def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag_or
 
     monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
-
-
-def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):
-    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(wrappers))
-
-    with pytest.raises(FileNotFoundError, match="no YAML pipelines in"):
-        choose_pipelines()
 
 
 def test_a_wrapper_of_ones_own_answers(
@@ -138,9 +124,17 @@ def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
     assert "WHO?" not in refused.text
 
 
-@pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])
-def test_a_folder_that_is_not_there_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
-
-    with pytest.raises(FileNotFoundError, match=f"nowhere.*{variable}"):
+@pytest.mark.parametrize(
+    ("variable", "folder", "message"),
+    [
+        ("PREFRAG_PIPELINES_DIR", "nowhere", "nowhere.*PREFRAG_PIPELINES_DIR"),
+        ("HAYHOOKS_PIPELINES_DIR", "nowhere", "nowhere.*HAYHOOKS_PIPELINES_DIR"),
+        ("PREFRAG_PIPELINES_DIR", "wrappers", "no YAML pipelines in"),
+    ],
+)
+def test_a_folder_that_is_not_there_or_has_no_pipeline_is_refused(
+    variable: str, folder: str, message: str, wrappers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv(variable, str(tmp_path / folder))
+    with pytest.raises(FileNotFoundError, match=message):
         choose_pipelines()

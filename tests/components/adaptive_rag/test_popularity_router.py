@@ -66,15 +66,10 @@ def test_only_passages_that_the_filters_let_through_are_counted(retriever: Any):
     assert state.events[-1].data["counts"] == {"Vienna": 1}
 
 
-def test_where_it_cannot_be_counted_it_is_searched(retriever: Any):
+def test_where_it_cannot_be_counted_it_is_searched_and_many_names_make_few_searches(retriever: Any):
     name, event = route(ScriptedRetriever({}, "local", error="index gone"), BOTH)
-
     assert (name, event["counts"], event["error"]) == ("retrieve", {}, "index gone")
-
-
-def test_a_question_of_many_names_makes_few_searches(retriever: Any):
     many = ", ".join(f"City{chr(65 + place)}ville" for place in range(20))
-
     assert len(route(retriever, f"Where are {many}?")[1]["counts"]) == 8
 
 

@@ -55,13 +55,12 @@ def test_settings_and_ties_choose_by_how_much_is_retrieved(
 
 
 class TestAClosedClass:
-    def test_is_not_taken_and_leaves_its_probability_to_the_others(self):
+    def test_is_not_taken_and_leaves_its_probability_to_the_others_or_the_only_other_one(self):
         taken, event = route(ALL, classes=["single_step", "multi_step"])
 
         assert (taken, event["probability"]) == ("single_step", 0.6)
         assert set(event["probabilities"]) == {"single_step", "multi_step"}
 
-    def test_leaves_the_only_other_one(self):
         taken, event = route(ALL, classes=["single_step"])
 
         assert (taken, event["reason"]) == ("single_step", "no other class is allowed")

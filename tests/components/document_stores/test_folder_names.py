@@ -5,12 +5,16 @@ from pathlib import Path
 from prefrag.components.document_stores.folder_names import name_folders
 
 
-def test_folders_are_named_below_what_all_files_have_in_common():
+def test_folders_are_named_below_what_all_files_have_in_common_or_from_the_last_one_of_each_group():
     paths = ["/home/ada/files/a.md", "/home/ada/files/letters/b.md", "/home/ada/files/letters/2024/c.md"]
 
     assert list(name_folders(paths).values()) == ["", "letters", "letters/2024"]
     assert name_folders(["/home/ada/a.md"]) == {"/home/ada/a.md": ""}
     assert name_folders([]) == {}
+
+    paths = ["/home/ada/files/a.md", "/home/ada/files/b/c.md", "/srv/minutes/d.md", "/e.md"]
+
+    assert list(name_folders(paths).values()) == ["files", "files/b", "minutes", ""]
 
 
 def test_uploads_are_at_the_top_and_move_nothing():
@@ -19,9 +23,3 @@ def test_uploads_are_at_the_top_and_move_nothing():
     named = name_folders(["/home/ada/letters/b.md", "/home/ada/bills/c.md", "/data/uploads/notes/d.md"], uploads)
 
     assert list(named.values()) == ["letters", "bills", ""]
-
-
-def test_without_a_common_folder_none_above_the_last_one_of_each_group_is_named():
-    paths = ["/home/ada/files/a.md", "/home/ada/files/b/c.md", "/srv/minutes/d.md", "/e.md"]
-
-    assert list(name_folders(paths).values()) == ["files", "files/b", "minutes", ""]

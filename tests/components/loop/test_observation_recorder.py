@@ -62,7 +62,7 @@ class TestSupplement:
         assert ids(reached) == ["local", "archive", "web"]
         assert reached.step.source == "local+archive+web"
 
-    def test_shows_the_source_first_that_the_request_prefers_and_a_document_of_two_sources_once(self):
+    def test_shows_the_preferred_source_first_a_document_of_two_sources_once_and_both_of_the_same_id(self):
         ways = [self.way(source, document(source), preferred="web") for source in ("local", "web")]
 
         assert ids(recorded(*ways, merge=True)) == ["web", "local"]
@@ -70,7 +70,6 @@ class TestSupplement:
         # Only sources that found something are named.
         assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 
-    def test_shows_documents_of_two_sources_with_the_same_id(self):
         other = document("alpha", content="Another alpha.")
 
         reached = recorded(self.way("local", ALPHA), self.way("web", other), merge=True)

@@ -16,13 +16,12 @@ def routed(reached: State, **changes: object) -> tuple[str, State]:
 
 
 class TestSearches:
-    def test_go_to_the_preferred_source_whatever_the_model_names(self):
+    def test_go_to_the_preferred_source_whatever_the_model_names_or_in_the_ablation_to_the_one_that_it_names(self):
         output, reached = routed(state(search_step("aurora", named_source="web")))
 
         assert output == "search_local"
         assert reached.events[-1].to_dict() == {"kind": "search", "step": 1, "source": "local", "query": "aurora"}
 
-    def test_go_to_the_source_that_the_request_prefers_or_in_the_ablation_to_the_one_that_the_model_names(self):
         assert routed(state(search_step(), preferred="web"))[0] == "search_web"
         assert routed(state(search_step(named_source="web")), follow_model=True)[0] == "search_web"
         assert routed(state(search_step()), follow_model=True)[0] == "search_local"

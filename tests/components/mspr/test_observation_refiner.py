@@ -68,7 +68,7 @@ class TestSummary:
         assert "New query" not in supplement
         assert "square brackets" not in plain
 
-    def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_has_none_itself(self):
+    def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_no_other_and_has_none_itself(self):
         after = refined(SHORT, LONG, NOW)
 
         prompt = drop_codes(CALLS["refiner"][0]["prompt"])
@@ -76,7 +76,6 @@ class TestSummary:
         assert "[3] beta" in prompt
         assert passages(after.steps[1].shown) == f"Summary of earlier passages\n| {SUMMARY}"
 
-    def test_keeps_the_marks_that_it_was_shown_and_no_other(self):
         after = refined(LONG, NOW, script="Beta built Alpha [[1]], says [1] and [1zz].")
         mark = put_codes("[[1]]", after)
 

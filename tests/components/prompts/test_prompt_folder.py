@@ -19,13 +19,16 @@ class TestModes:
 
         assert prompt_path("reasoner_text", prompts) == PROMPTS / "reasoner_text.jinja"
 
-    def test_the_former_name_is_refused_with_what_to_write(self):
-        with pytest.raises(ValueError, match="prompts is 'paper': write plain, as it is called now, or name a folder"):
-            check_prompts("paper")
-
-    @for_each("prompts", "mine", "", None, True, ["plain"], "/nowhere")
-    def test_anything_else_is_no_setting(self, prompts: Any):
-        with pytest.raises(ValueError, match="set it to product, plain or a folder of prompts"):
+    @for_each(
+        "prompts, message",
+        *((other, "set it to product, plain or a folder of prompts") for other in ("mine", "", None, True, ["plain"])),
+        ("/nowhere", "set it to product, plain or a folder of prompts"),
+        ("paper", "prompts is 'paper': write plain, as it is called now, or name a folder"),
+    )
+    def test_anything_else_is_no_setting_and_the_former_name_is_refused_with_what_to_write(
+        self, prompts: Any, message: str
+    ):
+        with pytest.raises(ValueError, match=message):
             check_prompts(prompts)
 
 
@@ -44,10 +47,6 @@ class TestFolder:
         assert render_prompt("closest_analysis", own).startswith("Passages, their titles, and the lines that begin")
         (tmp_path / "passage.jinja").unlink()
         assert render_prompt("closest_analysis", own).startswith("Titles, and the lines that begin with |")
-
-    def test_that_is_empty_is_refused(self, tmp_path: Path):
-        with pytest.raises(ValueError, match="holds no prompt"):
-            check_prompts(str(tmp_path))
 
     @for_each("name", "reasoner.jinja", "reasoner_text.txt", "source_switch_question.jinja", "instructions.jinja")
     def test_with_a_file_that_no_prompt_has_is_refused_with_the_names(self, tmp_path: Path, name: str):
@@ -89,9 +88,10 @@ class TestFolder:
             check_prompts(str(tmp_path))
         (tmp_path / f"{name}.jinja").unlink()
 
-    def test_whose_file_is_not_in_utf8_is_refused_with_the_line(self, tmp_path: Path):
+    def test_that_is_empty_or_whose_file_is_not_in_utf8_is_refused(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="holds no prompt"):
+            check_prompts(str(tmp_path))
         (tmp_path / "self_reflector.jinja").write_bytes(b"Pr\xc3\xbcfe:\nfr\xfcher\n")
-
         with pytest.raises(ValueError, match=r"self_reflector.jinja, line 2: it is not written in UTF-8"):
             check_prompts(str(tmp_path))
 

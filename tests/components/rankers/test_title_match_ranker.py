@@ -40,39 +40,31 @@ def test_letters_with_accents_may_be_written_either_way(title, query):
     assert (document.score, document.meta["title"]) == (1.5, title)
 
 
-def test_a_boost_can_change_the_order():
+def test_a_boost_can_change_the_order_and_equal_scores_keep_theirs():
     candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
     ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]
     assert [document.id for document in ranked] == ["Karlsplatz", "Vienna"]
 
-
-def test_equal_scores_keep_their_order():
     candidates = [candidate("x", 1.0, key) for key in "cabd"]
     assert [d.id for d in TitleMatchRanker().run(query="q", documents=candidates)["documents"]] == list("cabd")
 
 
-def test_keeps_the_best_top_k():
+def test_keeps_the_best_top_k_which_must_be_positive_and_of_nothing_none():
     candidates = [candidate("x", float(n), str(n)) for n in range(9)]
     assert [d.id for d in TitleMatchRanker().run("q", candidates)["documents"]] == list("87654")
     assert [d.id for d in TitleMatchRanker(top_k=3).run("q", candidates)["documents"]] == list("876")
     assert [d.id for d in TitleMatchRanker(top_k=3).run("q", candidates, top_k=1)["documents"]] == ["8"]
 
+    assert TitleMatchRanker().run(query="", documents=[]) == {"documents": []}
 
-def test_documents_without_scores_are_ranked_by_title():
+    with pytest.raises(ValueError, match="at least 1"):
+        TitleMatchRanker().run("q", [], top_k=0)
+
+
+def test_documents_without_scores_are_ranked_by_title_and_the_candidates_stay_as_they_are():
     ranked = TitleMatchRanker().run("Karlsplatz", [candidate("Vienna", None), candidate("Karlsplatz", None)])
     assert [(d.id, d.score) for d in ranked["documents"]] == [("Karlsplatz", 1.5), ("Vienna", 1.0)]
 
-
-def test_the_candidates_stay_as_they_are():
     candidates = [candidate("Karlsplatz", 2.0)]
     TitleMatchRanker().run(query="Karlsplatz", documents=candidates)
     assert candidates == [candidate("Karlsplatz", 2.0)]
-
-
-def test_nothing_in_nothing_out():
-    assert TitleMatchRanker().run(query="", documents=[]) == {"documents": []}
-
-
-def test_top_k_must_be_positive():
-    with pytest.raises(ValueError, match="at least 1"):
-        TitleMatchRanker().run("q", [], top_k=0)

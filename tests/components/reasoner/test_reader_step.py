@@ -96,12 +96,10 @@ def searched(*found: tuple[str, list[Document]]) -> State:
     return replace(state(*steps), question=QUESTION)
 
 
-def test_the_question_is_searched_first_then_the_names_in_the_two_best_documents_and_what_they_leave_open():
+def test_the_question_is_searched_first_then_once_the_names_in_the_two_best_documents_and_what_they_leave_open():
     assert next_query(replace(state(), question=QUESTION)) == QUESTION
     assert next_query(searched((QUESTION, [LAMP, SHOP, MARKET]))) == "Mona Reeve Saltreach town designer born"
 
-
-def test_names_that_were_searched_for_are_not_searched_for_again():
     first = searched((QUESTION, [LAMP, SHOP]))
 
     query = next_query(searched((QUESTION, [LAMP, SHOP]), (str(next_query(first)), [DESIGNER, LAMP])))

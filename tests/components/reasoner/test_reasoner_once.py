@@ -57,14 +57,14 @@ def test_an_evaluation_that_nobody_wanted_is_dropped(reply_format: str, reply: s
 
 
 class TestTools:
-    def test_of_sources_that_the_run_may_not_search_are_not_offered(self):
+    def test_of_sources_that_the_run_may_not_search_are_not_offered_nor_allowed_by_a_schema(self):
         reasoner(tools=TOOLS).run(state(sources=("local",)))
 
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local" in prompt
         assert "Search_Web" not in prompt
+        CALLS.clear()
 
-    def test_that_a_schema_allows_are_those_that_are_offered(self):
         reasoner("{}", tools=TOOLS, reply_format="json").run(state(sources=("web",), preferred="web"))
 
         schema = json.dumps(CALLS["model"][0]["generation_kwargs"]["response_format"])

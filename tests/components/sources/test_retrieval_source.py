@@ -335,7 +335,7 @@ class TestDeadline:
 
 
 class TestFallback:
-    def test_is_called_once_when_every_attempt_at_the_first_provider_has_failed(self):
+    def test_is_called_once_when_every_attempt_at_the_first_provider_has_failed_and_not_when_it_finds_nothing(self):
         first, second = Giving(errors=(ConnectionError("rate limit"),) * 9), Giving(document("a"))
 
         search = last_search(source(first, retry_policy=again(2, second)).run(state(search_step())))
@@ -343,7 +343,6 @@ class TestFallback:
         assert (len(first.queries), len(second.queries)) == (3, 1)
         assert (search.provider, search.error, len(search.documents)) == ("Giving", None, 1)
 
-    def test_is_not_called_when_the_first_provider_finds_nothing(self):
         second = Giving(document("a"))
 
         assert source(Giving(), retry_policy=once(fallback=second)).run("a")["documents"] == []

@@ -82,16 +82,15 @@ def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out:
         call.documents()
 
 
-def test_pauses_double_up_to_the_timeout(carry_out: Carry, pauses: list[float]):
-    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Provider(*(OSError("gone") for _ in range(9))))
-
-    assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]
-
-
-def test_there_is_no_pause_before_the_first_attempt(carry_out: Carry, pauses: list[float]):
+def test_pauses_double_up_to_the_timeout_and_there_is_none_before_the_first_attempt(
+    carry_out: Carry, pauses: list[float]
+):
     carry_out(RetryPolicy(), Provider())
-
     assert pauses == []
+    carry_out(RetryPolicy(retries=5), provider := Provider(OSError("gone")), retry=False)
+    assert (provider.queries, pauses) == (["aurora"], []), "one that may be called once only"
+    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Provider(*(OSError("gone") for _ in range(9))))
+    assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]
 
 
 @for_each("error", FilterError("no such field"), KeyboardInterrupt())
@@ -100,10 +99,4 @@ def test_what_no_further_attempt_repairs_is_raised_at_once(error: BaseException)
 
     with pytest.raises(type(error)):
         RetryPolicy(retries=5).call(ProviderCall(provider, {"query": "aurora"}))
-    assert provider.queries == ["aurora"]
-
-
-def test_a_provider_may_be_called_once_only(carry_out: Carry):
-    carry_out(RetryPolicy(retries=5), provider := Provider(OSError("gone")), retry=False)
-
     assert provider.queries == ["aurora"]

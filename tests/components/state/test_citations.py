@@ -27,15 +27,13 @@ def observed(*sources: str) -> State:
     return State("Who?", settings, steps=(Step(Action.SEARCH, documents=documents, observed=True),))
 
 
-def test_local_documents_those_of_the_web_and_those_with_the_same_id_have_numbers_of_their_own():
+def test_local_documents_those_of_the_web_and_those_with_the_same_id_have_numbers_of_their_own_and_keep_them():
     marks = citation_marks(observed("local", "web", "archive", "web"))
     archive = Step(Action.SEARCH, documents=(Document(id="d0", content="y"), Document(id="d0", content="x")))
 
     assert marks == {("d0", "x"): "1", ("d1", "x"): "W1", ("d2", "x"): "2", ("d3", "x"): "W2"}
     assert citation_marks(observed("local").with_step(archive)) == {("d0", "x"): "1", ("d0", "y"): "2"}
 
-
-def test_a_document_keeps_its_number_when_others_come():
     first = observed("local", "web")
     later = first.with_step(Step(Action.SEARCH, documents=(*observed("web").observed, Document(id="new", content="y"))))
 

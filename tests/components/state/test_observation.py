@@ -40,14 +40,13 @@ class TestTheTrace:
         }
         assert observe(selected, [ALPHA], "local").events[-1].data["same_as"] == "selection"
 
-    def test_names_the_few_that_are_left_out(self):
+    def test_names_the_few_that_are_left_out_or_else_those_that_are_shown(self):
         first, second = document("a", "One.", heading="X > One"), document("b", "Two.", heading="X > Two")
         first.meta["title"] = second.meta["title"] = "X"
         searched = state(search_step("a", found(first, second, ALPHA, self.BETA)))
 
         assert observe(searched, [first, ALPHA, self.BETA], "local").events[-1].data["left_out"] == ["X (Two)"]
 
-    def test_names_those_that_are_shown_where_most_are_left_out_or_others_are_shown(self):
         searched = state(search_step("a", found(ALPHA, self.BETA, self.GAMMA)))
 
         for shown in ([ALPHA], [ALPHA, document("delta")]):

@@ -39,14 +39,10 @@ class TestAQuestion:
 
 
 class TestTurns:
-    def test_are_the_newest_without_empty_ones(self):
+    def test_are_the_newest_without_empty_ones_cut_to_a_number_of_characters_from_the_oldest_on(self):
         history = [turn(str(number)) for number in range(30)] + [turn("", "assistant")]
-
         assert [kept["content"] for kept in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
-
-    def test_are_cut_to_a_number_of_characters_from_the_oldest_on(self):
         kept = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
-
         assert [(each["content"][0], len(each["content"])) for each in kept] == [("b", 20_000), ("c", 20_000)]
 
     @for_each(

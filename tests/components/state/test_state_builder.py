@@ -15,11 +15,6 @@ def builder(**changes: Any) -> StateBuilder:
     )
 
 
-class TestInit:
-    def test_the_pipelines_own_top_k_may_always_be_requested(self):
-        assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
-
-
 class TestRun:
     def test_a_question_may_have_another_kind_of_answer_but_not_other_prompts(self):
         at = builder(prompts="plain")
@@ -30,14 +25,14 @@ class TestRun:
         with pytest.raises(ValueError, match="answer_type: Input should be"):
             at.run("Is it?", answer_type="essay")
 
-    def test_a_plain_question_has_the_settings_of_the_pipeline(self):
+    def test_a_plain_question_has_the_settings_of_the_pipeline_whose_own_top_k_may_always_be_requested(self):
         state = builder().run("  Who?  ")["state"]
-
         assert state.question == "Who?"
         assert state.settings.sources == ("local", "archive", "web")
         assert (state.settings.preferred, state.settings.top_k, state.settings.max_steps) == ("local", 5, 3)
         assert state.steps == ()
         assert state.started > 0
+        assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
 
     @for_each(
         "options, settings",

@@ -89,27 +89,27 @@ class TestADocument:
 
 
 class TestTheLines:
-    def test_have_numbers_and_positions_and_blank_ones_are_left_out(self) -> None:
+    def test_have_numbers_and_positions_without_blank_ones_and_those_that_are_too_long_are_not_held_in_memory(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
         assert list(passage_lines(io.BytesIO(b"one\n\n  \nfour\nend"))) == [
             (1, 4, b"one\n"),
             (4, 13, b"four\n"),
             (5, 16, b"end"),
         ]
 
-    def test_that_are_too_long_are_not_held_in_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(passage_record, "MOST_LINE_BYTES", 5)
         lines = list(passage_lines(io.BytesIO(b"x" * 100 + b"\nnext\n")))
         assert lines == [(1, 101, b"x" * 6), (2, 106, b"next\n")]
 
 
 class TestACorpus:
-    def test_is_read_as_documents(self, tmp_path: Path) -> None:
+    def test_is_read_as_documents_and_a_mistake_is_named_with_the_line(self, tmp_path: Path):
         corpus = tmp_path / "corpus.jsonl"
         corpus.write_text('{"id": 7, "title": "T", "text": "é", "source": "web", "url": "u"}\n\n', encoding="utf-8")
         [document] = read_passages(corpus)
         assert (document.id, document.content, document.meta) == ("7", "é", {"title": "T", "url": "u"})
 
-    def test_with_a_mistake_is_named_with_the_line(self, tmp_path: Path) -> None:
         corpus = tmp_path / "corpus.jsonl"
         corpus.write_text('{"id": "a", "title": "T", "text": "x"}\n[]\n')
         with pytest.raises(ValueError, match=r"corpus\.jsonl, line 2: expected a JSON object"):

@@ -27,13 +27,10 @@ def test_a_question_has_its_evidence_and_the_other_names_of_its_answer() -> None
     assert second.answers == ("no",)
 
 
-def test_without_the_file_of_aliases_the_answer_stands_alone(tmp_path: Path) -> None:
+def test_without_the_file_of_aliases_the_answer_stands_alone_and_a_broken_line_of_it_is_named(tmp_path: Path):
     shutil.copy(FOLDER / "dev.json", tmp_path)
     assert load_questions(tmp_path / "dev.json")[0].answers == ("Brenholm",)
 
-
-def test_a_broken_line_of_the_aliases_is_named(tmp_path: Path) -> None:
-    shutil.copy(FOLDER / "dev.json", tmp_path)
     (tmp_path / "id_aliases.json").write_text('{"Q_id": "Q1", "aliases": [], "demonyms": []}\n{"Q_id": "Q2"}\n')
     with pytest.raises(ValueError, match=r"id_aliases.json, line 2: it lacks 'aliases'"):
         load_questions(tmp_path / "dev.json")

@@ -18,7 +18,7 @@ def parameters(pipeline: dict[str, Any], component: str) -> dict[str, Any]:
 
 
 class TestChanges:
-    def test_reach_every_block_that_repeats_the_setting(self):
+    def test_reach_every_block_that_repeats_the_setting_of_a_loaded_pipeline_too(self):
         changed = read_pipeline("prefrag", ["local.observed_last=true", "start.top_k=3"])
 
         assert parameters(changed, "local")["observed_last"] is True
@@ -26,14 +26,13 @@ class TestChanges:
         assert parameters(changed, "start")["top_k"] == 3
         assert "observed_last" not in parameters(read_pipeline("prefrag"), "local")
 
+        assert parameters(read_pipeline(load("prefrag"), ["local.observed_last=true"]), "local")["observed_last"]
+
     def test_may_take_a_part_from_another_pipeline(self):
         changed = read_pipeline("react_mix", ["local.retriever=@prefrag_linked"])
 
         assert parameters(changed, "local")["retriever"]["type"].endswith(".LinkedRetriever")
         assert parameters(changed, "local") != parameters(read_pipeline("prefrag_linked"), "local")
-
-    def test_of_a_loaded_pipeline_are_made_too(self):
-        assert parameters(read_pipeline(load("prefrag"), ["local.observed_last=true"]), "local")["observed_last"]
 
     @for_each(
         "change, message",

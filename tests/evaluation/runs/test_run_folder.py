@@ -122,14 +122,18 @@ class TestResuming:
         config = read(output, "config.json")
         assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "kept as it was given"
 
-    def test_another_file_of_the_same_name_is_another_setting(self, boxes: Path, output: Path, tmp_path: Path):
+    def test_another_file_of_the_same_name_and_an_edited_pipeline_are_other_settings(
+        self, boxes: Path, output: Path, tmp_path: Path
+    ):
         for folder in ("a", "b"):
             (tmp_path / folder).mkdir()
             questions_file(tmp_path / folder / "dev.jsonl", QUESTIONS)
         run(boxes, tmp_path / "a" / "dev.jsonl", output=output)
-
         with pytest.raises(ValueError, match="other settings: .*questions was"):
             run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
+        boxes.write_text(boxes.read_text().replace("temperature: 0.1", "temperature: 0.7"))
+        with pytest.raises(ValueError, match="other settings: pipeline_sha256"):
+            run(boxes, tmp_path / "a" / "dev.jsonl", output=output)
 
     def test_a_setting_that_an_earlier_version_lacks_must_be_off(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=3)
@@ -143,30 +147,21 @@ class TestResuming:
         with pytest.raises(ValueError, match="prompts_sha256 was not recorded and is now"):
             run(boxes, output=output, limit=5)
 
-    def test_an_edited_pipeline_is_another_one(self, boxes: Path, output: Path):
-        run(boxes, output=output)
-        boxes.write_text(boxes.read_text().replace("temperature: 0.1", "temperature: 0.7"))
-
-        with pytest.raises(ValueError, match="other settings: pipeline_sha256"):
-            run(boxes, output=output)
-
-    def test_a_broken_line_is_named(self, boxes: Path, output: Path):
+    def test_a_line_that_is_broken_or_of_another_form_is_named(self, boxes: Path, output: Path):
         run(boxes, output=output)
         path = output / "predictions.jsonl"
-        path.write_text("{\n" + path.read_text())
-
-        with pytest.raises(ValueError, match=r"line 1, is not a prediction .*: delete it"):
-            run(boxes, output=output)
-
-    @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])
-    def test_a_line_of_another_form_is_named(self, boxes: Path, output: Path, part: str):
-        run(boxes, output=output)
-        first, *rest = lines(output)
-        changed = [{**first, part: 5}, *rest]
-        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
-
-        with pytest.raises(ValueError, match=rf"line 1, is not a prediction \(its '{part}' is no"):
-            run(boxes, output=output)
+        first, *rest = path.read_text().splitlines(keepends=True)
+        named = r"line 1, is not a prediction "
+        for broken, message in (
+            ("{\n" + first, rf"{named}.*: delete it"),
+            *(
+                (json.dumps({**json.loads(first), part: 5}) + "\n", rf"{named}\(its '{part}' is no")
+                for part in ("question", "answers", "scores", "result")
+            ),
+        ):
+            path.write_text("".join([broken, *rest]))
+            with pytest.raises(ValueError, match=message):
+                run(boxes, output=output)
 
     def test_a_folder_that_cannot_be_made_is_refused_before_the_first_run(self, boxes: Path, tmp_path: Path):
         (tmp_path / "file").write_text("mine")

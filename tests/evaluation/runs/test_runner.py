@@ -42,14 +42,15 @@ class TestRun:
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
         assert ended.output == output
 
-    def test_takes_an_experiment_whose_fields_may_be_given_by_themselves_too(self, boxes: Path):
+    def test_takes_an_experiment_whose_fields_may_be_given_by_themselves_too_and_nothing_that_is_no_field(
+        self, boxes: Path
+    ):
         experiment = evaluation.Experiment(top_k=3)
 
         ended = [run(boxes, experiment=experiment, **fields) for fields in ({}, {"top_k": 4})]
 
         assert [one.config["top_k"] for one in ended] == [3, 4]
 
-    def test_refuses_what_is_no_field_of_an_experiment(self, boxes: Path):
         with pytest.raises(TypeError, match="temperature"):
             run(boxes, temperature=1.0)
 

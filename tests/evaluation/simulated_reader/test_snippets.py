@@ -33,27 +33,23 @@ def least(gold: GoldQuestion, passage: Passage) -> int:
     return next(many for many in range(1, 9) if counts(gold, passage, many))
 
 
-def test_a_sub_question_needs_the_sentence_with_its_answer():
+def test_a_sub_question_needs_the_sentence_with_its_answer_and_facts_those_with_all_their_values():
     hops = (Hop("Who is mayor of Corvo?", "Dora Stern", "p1"), Hop("Where was #1 born?", "Elmham", "p2"))
     gold = GoldQuestion(replace(QUESTION, decomposition=hops), (TOWN, STERN))
 
     assert (least(gold, TOWN), least(gold, STERN)) == (3, 1)
 
-
-def test_facts_need_the_sentences_with_all_their_values():
     facts = (("Corvo", "lies by", "the sea"), ("Corvo", "mayor likes", "elms"), ("Dora Stern", "born in", "Elmham"))
     gold = GoldQuestion(replace(QUESTION, evidence_triples=facts), (TOWN, STERN))
 
     assert (least(gold, TOWN), least(gold, STERN)) == (4, 1)
 
 
-def test_without_annotations_it_is_the_answer_or_else_the_title_of_another_gold_passage():
+def test_without_annotations_it_is_the_answer_the_title_of_another_gold_passage_or_the_sentence_closest_to_the_question():
     gold = GoldQuestion(QUESTION, (TOWN, STERN))
 
     assert (least(gold, TOWN), least(gold, STERN)) == (3, 1)
 
-
-def test_where_nothing_of_that_stands_in_it_it_is_the_sentence_closest_to_the_question():
     gold = GoldQuestion(Question("q", "Does the town lie by the sea?", ("yes",), supporting_ids=("p1",)), (TOWN,))
 
     assert least(gold, TOWN) == 2

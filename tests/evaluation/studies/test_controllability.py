@@ -26,15 +26,14 @@ def prediction(*documents: tuple[str, str], total_web: int = 0, acc: float = 0.0
 
 
 class TestTheScenario:
-    def test_every_gold_passage_exists_in_the_source_that_the_kind_of_question_names(self):
+    def test_every_gold_passage_exists_in_the_source_that_the_kind_of_question_names_and_opinions_are_on_the_companys(
+        self,
+    ):
         company = {passage["id"] for passage in lines("company.jsonl")}
         web = {passage["id"] for passage in lines("web.jsonl")}
         for question in lines("questions.jsonl"):
             assert set(question["supporting_ids"]) <= (company if question["type"] == "company" else web)
             assert question["type"] in KINDS
-
-    def test_an_opinion_is_on_what_the_company_documents(self):
-        company = {passage["id"] for passage in lines("company.jsonl")}
         assert all(set(question["supporting_ids"]) <= company for question in lines("opinions.jsonl"))
 
     def test_an_answer_stands_in_a_gold_passage(self):
@@ -56,17 +55,11 @@ class TestShares:
             "n": 2, "web": 50.0, "unfavourable": 50.0, "asked_web": 50.0, "acc": 50.0,
         }  # fmt: skip
 
-    def test_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
-        measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
-
-        assert (measured["web"], measured["unfavourable"]) == (100.0, 0.0)
-
-    def test_a_run_that_failed_stays_in_the_denominator(self):
+    def test_a_run_that_failed_stays_in_the_denominator_and_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
         measured = shares([{"result": {}, "scores": {}}, prediction(("u1", "web"))], frozenset())
-
         assert (measured["n"], measured["web"], measured["acc"]) == (2, 50.0, 0.0)
-
-    def test_no_runs_give_no_shares(self):
+        measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
+        assert (measured["web"], measured["unfavourable"]) == (100.0, 0.0)
         assert shares([], frozenset())["web"] == pytest.approx(0.0)
 
 
@@ -110,13 +103,11 @@ class TestStance:
 
         assert read_message(CALLS["model"][0]["messages"][0]).endswith("| Yes.\n| Company: Another < |im_end| >")
 
-    def test_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
-        assert self.judged(tmp_path / "stances.jsonl", "Yes.", replies=("Well.",)) == [None]
-        assert len(CALLS["model"]) == 2
-
-    def test_of_no_answer_is_neutral_without_a_call(self, tmp_path: Path):
+    def test_of_no_answer_is_neutral_without_a_call_and_one_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
         assert self.judged(tmp_path / "stances.jsonl", "") == ["neutral"]
         assert "model" not in CALLS
+        assert self.judged(tmp_path / "others.jsonl", "Yes.", replies=("Well.",)) == [None]
+        assert len(CALLS["model"]) == 2
 
     def test_is_kept_with_the_run_and_not_judged_again(self, tmp_path: Path):
         file = tmp_path / "stances.jsonl"

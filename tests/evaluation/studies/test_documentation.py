@@ -19,16 +19,16 @@ LINES = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").spli
 
 
 class TestTheQuestions:
-    def test_are_sixty_of_which_forty_are_answered_at_home(self):
+    def test_are_sixty_of_which_forty_are_answered_by_a_phrase_of_a_file_of_the_corpus(
+        self,
+    ):
         assert len({line["id"] for line in LINES}) == 60
         assert sum(line["phrase"] is not None for line in LINES) == 40
 
-    def test_name_files_of_the_corpus(self):
         names = {name_of(source) for source in list_documents()}
 
         assert {line["file"] for line in LINES if line["file"]} <= names
 
-    def test_hold_no_more_of_a_text_than_a_phrase(self):
         assert all(len(line["phrase"].split()) <= 12 for line in LINES if line["phrase"])
 
 
@@ -43,12 +43,9 @@ class TestTheCorpus:
         monkeypatch.setattr(corpus, "name_of", lambda source: "crane-FAQ.txt")
         return tmp_path / "folder"
 
-    def test_is_unpacked_and_what_is_absent_is_named(self, packed: Path):
+    def test_is_unpacked_and_cut_into_passages_under_their_file_and_what_is_absent_is_named(self, packed: Path):
         assert gather(packed) == ["nothing-of-that-name"]
         assert (packed / "crane-FAQ.txt").read_text() == "Who keeps the crane? The warden."
-
-    def test_is_cut_into_passages_under_their_file(self, packed: Path):
-        gather(packed)
 
         (passage,) = read_passages(packed)
 

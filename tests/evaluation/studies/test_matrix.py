@@ -44,20 +44,16 @@ CHOICES: dict[str, list[Any]] = {"source_choice": ["drawn", "first", "last"]}
 NOISE: dict[str, list[Any]] = {"web_sentences": [0, 2], "web_junk": [0.0, 0.2]}
 
 
-def test_the_choice_of_a_source_is_tried_where_the_model_names_one():
+def test_the_choice_of_a_source_a_noisy_web_and_varied_queries_are_tried_where_they_matter():
     naming = ("react", "prefrag_without_preference", "prefrag_direct", "mspr")
     others = ("prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix", "no_retrieval")
 
     assert {name: len(cells(name, **CHOICES)) for name in naming} == dict.fromkeys(naming, 3)
     assert {name: cells(name, **CHOICES) for name in others} == {key: [{"source_choice": "drawn"}] for key in others}
 
-
-def test_a_noisy_web_is_tried_where_the_web_is_searched():
     assert len(cells("prefrag", **NOISE)) == len(cells("vanilla_web", **NOISE)) == 4
     assert cells("vanilla_local", **NOISE) == cells("dr_rag_qdc", **NOISE) == [{"web_sentences": 0, "web_junk": 0.0}]
 
-
-def test_queries_are_varied_where_a_model_writes_them():
     kinds: dict[str, list[Any]] = {"queries": ["dataset", "alike"]}
     assert len(cells("prefrag", **kinds)) == len(cells("react", **kinds)) == 2
     assert len(cells("vanilla_mix", **kinds)) == len(cells("dr_rag_qdc", **kinds)) == 1

@@ -63,13 +63,12 @@ def steps(articles: Any) -> Any:
 
 
 class TestSteps:
-    def test_are_two_searches_of_a_question_of_two_parts(self, steps: Any):
+    def test_are_two_searches_of_a_question_of_two_parts_of_which_some_answers_are_not_at_home(self, steps: Any):
         assert {one.step for one in steps} == {0, 1}
         assert all(", and what colour" in one.question for one in steps)
         assert all(bool(one.observed) == (one.step == 1) for one in steps)
         assert all(len(one.features) == len(one.needed) == len(one.found) for one in steps)
 
-    def test_some_answers_are_not_at_home(self, steps: Any):
         second = [one for one in steps if one.step]
 
         assert 0.1 < sum(not one.keep for one in second) / len(second) < 0.7

@@ -54,13 +54,12 @@ class TestSteps:
 
         assert self.steps([self.ALPHA, self.BETA], [other]) == [(0, True)]
 
-    def test_a_false_shows_what_the_other_source_found(self):
+    def test_a_false_shows_what_the_other_source_found_and_the_first_search_may_be_kept_whatever_it_found(self):
         found = self.steps([document("gamma", content="The river of Gamma."), self.BETA], [self.ALPHA], top_k=1)
 
         assert found[0] == (0, False)
         assert found[-1] == (2, True)
 
-    def test_the_first_search_may_be_kept_whatever_it_found(self):
         local, web = [document("gamma", content="How long is the river of Gamma?")], [self.ALPHA, self.BETA]
 
         kept = self.steps(local, web, top_k=1, judge_first_step=False)

@@ -69,11 +69,10 @@ class TestTheNextSentence:
         assert (step.action, step.query, step.answer) == (Action.NONE, "", "")
         assert step.reply == step.thought == text.strip()
 
-    def test_of_a_reply_that_was_cut_off_counts_where_it_was_finished(self):
+    def test_of_a_reply_that_was_cut_off_counts_where_it_was_finished_and_else_is_unreadable(self):
         assert read_cut_off("Borealis is in Corvo. Its ma").query == "Borealis is in Corvo."
         assert read_cut_off("So the answer is: Dora Stern. For").action is Action.NONE
 
-    def test_that_was_cut_off_itself_is_unreadable(self):
         step = read_cut_off("Borealis, the yard that built the Aurora, and")
 
         assert (step.action, step.cut_at) == (Action.UNREADABLE, 200)

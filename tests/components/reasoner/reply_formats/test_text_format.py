@@ -132,22 +132,21 @@ class TestSearches:
 class TestSeveralStepsInOneReply:
     INVENTED = "\nObservation: [1] invented\nThought: so it is 1812\nFinal Answer: 1812\nSelf-Evaluation: CORRECT"
 
-    def test_only_the_first_is_kept(self):
+    def test_only_the_first_is_kept_and_the_first_complete_answer_counts(self):
         step = read("Thought: a\nAction: Search_Engine\nAction Input: x" + self.INVENTED)
 
         assert (step.action, step.query) == (Action.SEARCH, "x")
         assert step.reply == "Thought: a\nAction: Search_Engine\nAction Input: x"
 
-    def test_an_answer_behind_an_invented_observation_is_none(self):
-        assert read("Thought: I remember." + self.INVENTED).action is Action.UNREADABLE
-        for must_answer in (True, False):
-            assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
-
-    def test_the_first_complete_answer_counts(self):
         step = read("Final Answer:\nThought: hm\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nFinal Answer: 1812")
 
         assert step.answer == "1974"
         assert "1812" not in step.reply
+
+    def test_an_answer_behind_an_invented_observation_is_none(self):
+        assert read("Thought: I remember." + self.INVENTED).action is Action.UNREADABLE
+        for must_answer in (True, False):
+            assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
 
 
 class TestAnswers:
